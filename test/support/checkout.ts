@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { storeApplication, upsertPaymentTerm } from '../../src/db/applications';
 import type { Db } from '../../src/db/pool';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
 import { type Stack, type StackOptions, startStack } from './stack';
+import { until } from './until';
 import { useResource } from './use-resource';
 
 /** Starts the service with the hosted checkout and the sandbox lender. The pages and the API share one address. */
@@ -14,6 +14,7 @@ export async function startCheckout(options: StackOptions = {}): Promise<Stack> 
     CHECKOUT_BASE_URL: `http://127.0.0.1:${port}`,
     CHECKOUT_LENDER: 'sandbox',
     SANDBOX_REFERRAL_MS: '2000',
+    UPDATE_TIMEOUT_MS: '60000',
     ...options.env,
   };
   return startStack({ sandbox: true, ...options, env });
@@ -80,18 +81,15 @@ export function customerAt(orderUrl: string, network?: string) {
         headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
       });
     },
-    /** Sends a form and follows the redirect. After an application, waits up to 30 s for the decision. */
+    /** Sends a form and follows the redirect. After an application, waits for the decision. */
     async submit(part: string, fields: Record<string, string>): Promise<CustomerPage> {
       const response = await customer.send(part, fields);
       if (response.status !== 303) return response;
       const target = new URL(response.headers.get('Location')!, orderUrl).href;
-      let page = await call(target);
-      // The response waits 3 s for the decision, which takes longer on a busy machine.
-      for (let tries = 0; part === 'application' && page.heading === WAITING && tries < 60; tries++) {
-        await delay(500);
-        page = await call(target);
-      }
-      return page;
+      return until(async () => {
+        const page = await call(target);
+        return part === 'application' && page.heading === WAITING ? undefined : page;
+      }, 'the decision is made');
     },
     /** Chooses to pay now at a bank, and returns the address of the bank's page. */
     async startPayment(bank = 'oak'): Promise<string> {

@@ -3,6 +3,8 @@ import { isRunning, timelineOf } from '../../support/orders';
 import { startProxy } from '../../support/proxy';
 import { until } from '../../support/until';
 
+jest.setTimeout(300_000);
+
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
 describe('while Temporal is unavailable', () => {
@@ -13,7 +15,7 @@ describe('while Temporal is unavailable', () => {
   afterEach(() => proxy.stop());
 
   test('the pages load and accept applications, and a choice that gets 503 is saved and can be repeated', async () => {
-    const stack = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '5000' }, address: proxy.address });
+    const stack = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '10000' }, address: proxy.address });
     const orders = await Promise.all([stack.api.create(), stack.api.create()]);
     for (const { body } of orders) await until(() => isRunning(stack.client, body.data.id), 'the workflow runs');
     const [fresh, begun] = orders.map(({ body }) => customerAt(body.data.order_url)) as [Customer, Customer];
@@ -29,17 +31,17 @@ describe('while Temporal is unavailable', () => {
     await begun.send('application', BUSINESS);
     expect((await begun.look()).heading).toBe('Waiting for the decision');
     proxy.restore();
-    await until(async () => (await begun.look()).heading === 'You are approved', 'the lender has decided', 40_000);
+    await until(async () => (await begun.look()).heading === 'You are approved', 'the lender has decided');
     const details = await until(async () => {
       const page = await fresh.submit('choice', { payment_term: 'PAY_NOW' });
       return page.status === 200 ? page : undefined;
     }, 'the workflow is reached again');
     expect(details.heading).toBe('Choose your bank');
     await stack.stop();
-  }, 90_000);
+  });
 
   test('an agreement is saved, the page states that the order is being completed, and the sweep completes it', async () => {
-    const stack = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '5000' }, address: proxy.address });
+    const stack = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '10000' }, address: proxy.address });
     const { id, order_url: url } = (await stack.api.create({ redirect_url: REDIRECT })).body.data;
     await until(() => isRunning(stack.client, id), 'the workflow runs');
     const customer = customerAt(url);
@@ -50,7 +52,7 @@ describe('while Temporal is unavailable', () => {
     expect(page.headers.get('Refresh')).toBe(`5;url=${new URL(url).pathname}return/`);
     expect((await customer.submit('confirmation', {})).heading).toBe('We are completing your order');
     proxy.restore();
-    await until(async () => (await customer.look()).heading === 'Your order is complete', 'it is completed', 40_000);
+    await until(async () => (await customer.look()).heading === 'Your order is complete', 'it is completed');
     expect((await customer.look('return/')).headers.get('Refresh')).toBe(`15;url=${REDIRECT}&orderId=${id}`);
     expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
       event: 'completed',
@@ -58,7 +60,7 @@ describe('while Temporal is unavailable', () => {
       channel: 'sweep',
     });
     await stack.stop();
-  }, 90_000);
+  });
 });
 
 describe('while Postgres is unavailable', () => {

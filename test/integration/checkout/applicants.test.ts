@@ -16,7 +16,7 @@ const EXPLANATION = 'Open this link in the browser that you used before';
 const PRIVATE =
   /£411\.50|Total to repay|turnover|checked the details|Bloggs|01234567|form_token" value="[^"]+" \/>\s*<input type="hidden" name="agreed_on"/;
 
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '60000' } });
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '3600000' } });
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
 const codeOn = (page: { text: string }) => /<span class="code">([\dA-Z]{4}-[\dA-Z]{4})<\/span>/.exec(page.text)?.[1];
@@ -244,7 +244,8 @@ test('another browser is led to the redirect URL only if the order is complete',
 test('the seller learns the outcome but no reason and no code through the API', async () => {
   const { id, customer } = await newOrder();
   await customer.apply({ email: 'declined@b.example' });
-  const code = codeOn(await customer.submit('withdraw', {}))!;
+  await customer.submit('withdraw', {});
+  const code = codeOn(await customer.look())!;
   await until(async () => (await statusOfOrder(stack, id)) === 'UNSUCCESSFUL', 'it is declined');
   const answers = JSON.stringify([(await stack.api.get(id)).body, await timelineOf(stack, id)]);
   expect(answers).toContain('declined by the lender');

@@ -15,7 +15,7 @@ import { until } from '../../support/until';
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
 // So many calls while a page waits for the lender.
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '600000', RATE_LIMIT_PAY_LINK: '1000' } });
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '3600000', RATE_LIMIT_PAY_LINK: '1000' } });
 const receiver = useReceiver();
 
 const newOrder = (data: Record<string, unknown> = {}) =>

@@ -1,20 +1,22 @@
-import type { Lender } from '../../../src/lender/lender';
+import type { Lender, LenderAnswer } from '../../../src/lender/lender';
 import type { PaymentProvider } from '../../../src/payments/payment-provider';
 import { apiOf } from '../../support/api';
-import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import { BUSINESS, applied, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
 import { createSeller } from '../../support/stack';
+import { until } from '../../support/until';
 
 /** Adapters as an operator connects them: see docs/hosted-checkout.md. */
 const mockLender: Lender = {
   reviewTime: 'about 2 hours',
   quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }] }),
   decide: ({ amountPence }) =>
-    Promise.resolve({
-      kind: 'approved',
-      offer: { instalments: [{ dueInMonths: 1, amountPence }] },
-    }),
+    Promise.resolve(
+      mockFirstAnswers.shift() ?? { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence }] } },
+    ),
 };
+/** Given once each, before the lender approves. */
+const mockFirstAnswers: LenderAnswer[] = [];
 const mockBank: PaymentProvider = {
   banks: [{ id: 'high-street', name: 'High Street Bank' }],
   start: () => Promise.resolve('https://high-street.example/approve'),
@@ -58,4 +60,11 @@ test('an order of a sandbox account uses the sandbox even if a live lender and b
   expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).text).toContain('Oak Bank');
   const declined = await customer.apply({ email: 'declined@example.com' });
   expect(declined.heading).toBe('Pay later was not approved');
+});
+
+test('the lender is asked again about a referred application, when it has asked for that', async () => {
+  mockFirstAnswers.push({ kind: 'referred', askAgainMs: 1 });
+  const id = await applied(stack, 'jo@bloggs.example', { sweepAfterMs: 3_600_000 });
+  await until(async () => (await statusOfOrder(stack, id)) === 'APPROVED', 'the order is approved');
+  expect(mockFirstAnswers).toEqual([]);
 });

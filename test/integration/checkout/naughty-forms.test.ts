@@ -1,8 +1,6 @@
 import { londonDate } from '../../../src/lender/london-date';
 import { BUSINESS, type Customer, customerAt, newCustomer, useCheckout } from '../../support/checkout';
 
-jest.setTimeout(60_000);
-
 const stack = useCheckout({ env: { RATE_LIMIT_PAY_LINK: '1000' } });
 
 /** Percent-encoded. The strings that a form can accept come last, because it then leads to another page. */

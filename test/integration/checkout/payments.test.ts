@@ -2,18 +2,21 @@ import { findLastPayment } from '../../../src/db/payments';
 import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
 import { BASE } from '../../support/api';
 import { type Customer, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
-import { detailsOf, postponeSweep, timelineOf } from '../../support/orders';
+import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
+import type { Stack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useCheckout();
+// Each test ends the bank's delay itself.
+const SLOW = { SANDBOX_REFERRAL_MS: '3600000' };
+const stack = useCheckout({ env: SLOW });
 const receiver = useReceiver();
 
 const newOrder = () => newCustomer(stack, { webhook_url: receiver.url });
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const statusOf = (id: string) => statusOfOrder(stack, id);
 const untilStatus = (id: string, status: string) =>
-  until(async () => (await statusOf(id)) === status, `the order is ${status}`, 40_000);
+  until(async () => (await statusOf(id)) === status, `the order is ${status}`);
 const eventsOf = async (id: string) => (await timelineOf(stack, id)).map(({ event }) => event);
 const paymentsOf = async (id: string) =>
   (
@@ -26,16 +29,16 @@ const expireAtBank = async (id: string) =>
   stack.db.query("update sandbox_payment set started_at = now() - interval '16 minutes' where id = $1", [
     (await paymentOf(id)).id,
   ]);
-/** Makes the bank act as if the customer had decided at another time: in the future, it still processes the payment. */
-const decidedIn = async (id: string, time: string) =>
-  stack.db.query('update sandbox_payment set decided_at = now() + $2::interval where id = $1', [
-    (await paymentOf(id)).id,
-    time,
-  ]);
+/** Makes the bank confirm or refuse a slow payment, or cancel an abandoned one. */
+const endBankDelay = async ({ db }: Pick<Stack, 'db'>, id: string) =>
+  db.query(
+    `update sandbox_payment set decided_at = now() - interval '2 hours'
+     where id in (select id from payment where order_id = $1)`,
+    [id],
+  );
 /** Approves the payment and returns from the bank while it still processes it. Returns the page that the customer sees. */
-async function returnEarly(id: string, customer: Customer, bankPage: string) {
+async function returnEarly(customer: Customer, bankPage: string) {
   await customer.leaveAtBank(bankPage, 'slow');
-  await decidedIn(id, '1 hour');
   await customer.look('return/');
   return customer.look();
 }
@@ -44,22 +47,6 @@ const startedAgo = async (id: string, time: string) =>
     (await paymentOf(id)).id,
     time,
   ]);
-/** Makes the workflow check the payment again only in a minute, as it does while a customer takes a long time. */
-async function postponeCheck(id: string): Promise<void> {
-  await startedAgo(id, '5 minutes');
-  await until(async () => {
-    // The sweep would ask the bank too. A check that is running sets its own time, so this is repeated.
-    const { rowCount } = await stack.db.query(
-      `update order_work set sweep_at = now() + interval '1 day'
-       where order_id = $1 and sweep_at < now() + interval '1 hour'`,
-      [id],
-    );
-    const details = await detailsOf(stack.client, id);
-    const [, at = ''] = /asked again at ([\d.:TZ-]+)/.exec(details) ?? [];
-    return rowCount === 0 && Date.parse(at) > Date.now() + 30_000;
-  }, 'the next check is in a minute');
-}
-
 test.concurrent('a payment that the bank confirms completes the order, with one webhook for each change', async () => {
   const { id, customer } = await newOrder();
   const page = await customer.decideAtBank(await customer.startPayment(), 'approved');
@@ -69,21 +56,26 @@ test.concurrent('a payment that the bank confirms completes the order, with one 
   expect(await paymentsOf(id)).toEqual(['paid']);
 });
 
-test.concurrent('a confirmed payment completes the order even if the browser never returns', async () => {
-  const { id, customer } = await newOrder();
-  const bankPage = await customer.startPayment();
-  await customer.leaveAtBank(bankPage, 'slow');
-  await until(async () => {
-    // The sweep may be first on a busy machine. A check that is running sets its own time, and a GET could too.
-    await postponeSweep(stack.db, id);
-    return (await eventsOf(id)).includes('completed');
-  }, 'the order is completed');
-  expect(await paymentsOf(id)).toEqual(['paid']);
-  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
-  // The workflow has made the last two changes itself. The sweep would have sent an update.
-  const { events } = await workflow(id).fetchHistory();
-  expect(events!.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes)).toHaveLength(1);
-  expect((await customer.look()).heading).toBe('Your order is complete');
+describe('without the sweep', () => {
+  const alone = useCheckout({
+    env: { ...SLOW, SWEEP_INTERVAL_MS: '600000', SWEEP_START_AFTER_MS: '600000', START_TIMEOUT_MS: '60000' },
+  });
+
+  test('a confirmed payment completes the order even if the browser never returns', async () => {
+    const { id, customer } = await newCustomer(alone);
+    const bankPage = await customer.startPayment();
+    await customer.leaveAtBank(bankPage, 'slow');
+    await endBankDelay(alone, id);
+    await until(async () => (await statusOfOrder(alone, id)) === 'SUCCESSFUL', 'the order is completed');
+    expect((await timelineOf(alone, id)).map(({ event, channel }) => `${event} (${channel})`)).toEqual([
+      'created (api)',
+      'signup_started (hosted_checkout)',
+      'approved (workflow)',
+      'completed (workflow)',
+    ]);
+    expect((await findLastPayment(alone.db, id))?.status).toBe('paid');
+    expect((await customer.look()).heading).toBe('Your order is complete');
+  });
 });
 
 test.concurrent('a confirmed payment completes the order after its workflow was terminated', async () => {
@@ -102,6 +94,7 @@ test.concurrent('a payment completes an order that is already approved and whose
   await workflow(id).terminate('an operator pressed the button');
   expect((await customer.look()).heading).toBe('Approve the payment at Oak Bank');
   await customer.leaveAtBank(bankPage, 'slow');
+  await endBankDelay(stack, id);
   await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
   await untilStatus(id, 'SUCCESSFUL');
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'recovered', 'completed']);
@@ -115,6 +108,7 @@ test.concurrent.each([
 ])('the customer %s who presses %s can pay again: the payment is %s', async (name, decision, status, text) => {
   const { id, customer } = await newOrder();
   await customer.decideAtBank(await customer.startPayment(), name, decision);
+  await endBankDelay(stack, id);
   const page = await until(async () => {
     const shown = await customer.look();
     return shown.heading === 'Choose your bank' ? shown : undefined;
@@ -130,12 +124,12 @@ test.concurrent('the wait for the bank counts from the approval, not from the ch
   const { id, customer } = await newOrder();
   const bankPage = await customer.startPayment();
   await startedAgo(id, '10 minutes');
-  const confirming = await returnEarly(id, customer, bankPage);
+  const confirming = await returnEarly(customer, bankPage);
   expect(confirming.heading).toBe('Your bank is confirming the payment');
   expect(confirming.text).toContain('This usually takes a few seconds.');
   expect(confirming.headers.get('Refresh')).toMatch(/^5;/);
   const { approvedAt } = await paymentOf(id);
-  await decidedIn(id, '-1 minute');
+  await endBankDelay(stack, id);
   await untilStatus(id, 'SUCCESSFUL');
   expect((await paymentOf(id)).approvedAt).toEqual(approvedAt);
 });
@@ -228,26 +222,19 @@ test.concurrent(
   },
 );
 
-test.concurrent.each(['before', 'after'])(
-  'no money is kept if the seller cancels %s the customer approves at the bank, and the page states it',
-  async (moment) => {
+test.concurrent(
+  'no money is taken if the seller cancels before the customer approves at the bank, and the page states it',
+  async () => {
     const { id, customer } = await newOrder();
     const bankPage = await customer.startPayment();
-    await postponeCheck(id);
-    if (moment === 'after') await customer.leaveAtBank(bankPage, 'approved');
     expect((await stack.api.cancel(id)).status).toBe(200);
-    // The worker reverses the payment without the browser.
-    const expected = moment === 'after' ? 'refunded' : 'cancelled';
-    await until(async () => (await paymentsOf(id))[0] === expected, `the payment is ${expected}`);
+    // The worker cancels the payment without the browser.
+    await until(async () => (await paymentsOf(id))[0] === 'cancelled', 'the payment is cancelled');
     await customer.leaveAtBank(bankPage, 'approved');
-    expect(await atBank(id)).toMatchObject(
-      moment === 'after' ? { customer: 'approved', isRefunded: true } : { customer: null, isCancelled: true },
-    );
+    expect(await atBank(id)).toMatchObject({ customer: null, isCancelled: true });
     const page = await customer.look();
     expect(page.heading).toBe('This order was cancelled');
-    expect(page.text).toContain(
-      moment === 'after' ? 'Your payment of £1,234.50 was returned to your bank account.' : 'No payment was taken',
-    );
+    expect(page.text).toContain('No payment was taken');
     expect(await statusOf(id)).toBe('UNSUCCESSFUL');
   },
 );
@@ -256,7 +243,7 @@ test.concurrent(
   'a payment that the bank is still confirming when the order is cancelled is refunded as soon as it is paid',
   async () => {
     const { id, url, customer } = await newOrder();
-    const confirming = await returnEarly(id, customer, await customer.startPayment());
+    const confirming = await returnEarly(customer, await customer.startPayment());
     expect(confirming.heading).toBe('Your bank is confirming the payment');
     // The shop's cart would invite the customer to buy twice.
     const other = await customerAt(url).look();
@@ -265,8 +252,14 @@ test.concurrent(
     expect(other.text).not.toMatch(/about 15 minutes|You can then pay here/);
     expect((await stack.api.cancel(id)).status).toBe(200);
     expect((await customer.look()).text).toContain('it is returned to your account');
-    await decidedIn(id, '-1 minute');
-    await until(async () => (await paymentsOf(id))[0] === 'refunded', 'it is refunded', 40_000);
+    await endBankDelay(stack, id);
+    // The worker refunds it without the browser.
+    await until(async () => (await paymentsOf(id))[0] === 'refunded', 'it is refunded');
+    expect(await atBank(id)).toMatchObject({ customer: 'slow', isRefunded: true });
+    const page = await customer.look();
+    expect(page.heading).toBe('This order was cancelled');
+    expect(page.text).toContain('Your payment of £1,234.50 was returned to your bank account.');
+    expect(await statusOf(id)).toBe('UNSUCCESSFUL');
   },
 );
 

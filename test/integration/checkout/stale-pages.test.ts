@@ -1,15 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { formatDate } from '../../../src/checkout/format';
 import { upsertPaymentTerm } from '../../../src/db/applications';
 import { monthsAfter } from '../../../src/domain/calendar';
 import { londonDate } from '../../../src/lender/london-date';
 import { BUSINESS, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
+import { untilServed } from '../../support/until-served';
 
 const DAY_MS = 86_400_000;
 
 // No test here waits for the end of a referral.
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '60000' } });
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '3600000' } });
 
 test('the customer must choose a payment method and can change it until the application is submitted', async () => {
   const { id, customer } = await newCustomer(stack);
@@ -100,6 +100,7 @@ test('a form decides on the order as it is when its body arrives, not when its h
   const formToken = /form_token" value="([^"]+)/.exec(await opened.text())![1]!;
   const body = new TransformStream<Uint8Array, Uint8Array>();
   const writer = body.writable.getWriter();
+  const headersArrived = untilServed(`${new URL(url).pathname}choice/`);
   const slow = fetch(`${url}choice/`, {
     method: 'POST',
     redirect: 'manual',
@@ -111,8 +112,7 @@ test('a form decides on the order as it is when its body arrives, not when its h
     duplex: 'half',
   });
   await writer.write(Buffer.from('payment_term=PAY_NOW&'));
-  // The server has the headers.
-  await delay(500);
+  await headersArrived;
   expect((await customer.apply({ email: 'failed@b.example' })).heading).toBe('About your business');
   await writer.write(Buffer.from(`form_token=${formToken}`));
   await writer.close();
