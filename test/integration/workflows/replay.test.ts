@@ -33,7 +33,11 @@ describe('a change of the workflow code that breaks old runs fails the replay', 
   const UPSERT = '(0, _workflow.upsertSearchAttributes)(';
 
   test.each([
-    ['an activity has another name', 'sendWebhook, resendWebhook } =', 'sendWebhook: deliverWebhook_, resendWebhook } ='],
+    [
+      'an activity has another name',
+      'sendWebhook, resendWebhook } =',
+      'sendWebhook: deliverWebhook_, resendWebhook } =',
+    ],
     ['a timer comes before a save', SAVE, `await (0, _workflow.condition)(() => false, 1); ${SAVE}`],
     ['an upsert is left out', UPSERT, '(() => undefined)('],
   ])('if %s', async (_, before, after) => {
