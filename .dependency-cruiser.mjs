@@ -19,8 +19,8 @@ const FILES = {
   entry: '^src/(cli|codec-server|entry-point|migrate|providers|server|worker)[.]ts$',
   activities: '^activities/',
   // The messages that workflows and their clients share.
-  messages: '^workflows/messages[.]ts$',
-  workflows: '^workflows/(?!messages[.]ts$)',
+  messages: '^workflows/(checkout-)?messages[.]ts$',
+  workflows: '^workflows/(?!(checkout-)?messages[.]ts$)',
   tools: '^tools/',
 };
 
@@ -36,7 +36,7 @@ const LAYERS = {
   webhooks: ['domain', 'contracts', 'encryption', 'db'],
   lender: ['domain'],
   payments: ['domain', 'db', 'lender'],
-  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'telemetry'],
+  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'telemetry', 'messages'],
   messages: ['domain'],
   workflows: ['domain', 'activities:type', 'messages'],
   temporal: ['domain', 'encryption', 'webhooks', 'telemetry', 'messages', 'workflows:type', 'concurrency', 'package'],

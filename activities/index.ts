@@ -5,7 +5,6 @@ import type { createWebhookActivities } from './webhook-activities';
 
 export type { CheckoutResult, Lenders } from './checkout-activities';
 export type { WebhookRef } from '../src/db/webhook-events';
-export type { WebhookSelection } from '../src/db/find-webhooks';
 export type { WebhookTestAttempt } from '../src/webhooks/attempt';
 
 /** The side effects of the workflows: thin adapters. Each is safe to repeat if its result was lost. */

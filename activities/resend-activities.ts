@@ -1,20 +1,27 @@
 import { findOrder } from '../src/db/find-orders';
-import { type WebhookSelection, findWebhooksToResend } from '../src/db/find-webhooks';
+import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';
-import type { OrderWorkflows } from '../src/temporal/order-workflows';
+import type { Order } from '../src/domain/order';
+import type { WebhookSelection } from '../src/domain/webhook';
 
 /** A page of `resendWebhooksWorkflow`. */
 const PAGE = 100;
 
+interface ResendActivityOptions {
+  db: Db;
+  /** Has the order's workflow send the webhook once more. */
+  resend: (order: Order, eventId: string) => Promise<void>;
+}
+
 /** Resends of many webhooks. */
-export function createResendActivities({ db, workflows }: { db: Db; workflows: OrderWorkflows }) {
+export function createResendActivities({ db, resend }: ResendActivityOptions) {
   return {
     findWebhooksToResend: (selection: WebhookSelection): Promise<{ id: string; orderId: string }[]> =>
       findWebhooksToResend(db, selection, PAGE),
 
     async requestResend({ id, orderId }: { id: string; orderId: string }): Promise<void> {
       const stored = await findOrder(db, orderId);
-      if (stored) await workflows.resendWebhook(stored.order, id);
+      if (stored) await resend(stored.order, id);
     },
   };
 }

@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { findWebhookTest } from '../src/db/webhook-tests';
 import type { WebhookState } from '../src/domain/webhook';
+import { trackBreaker } from '../src/telemetry/metrics';
 import { reportAttempt, reportEnded } from '../src/telemetry/report';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
 import { type DeliveryOptions, RetryLater, createDelivery } from '../src/webhooks/deliver';
@@ -16,6 +17,8 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
     onAttempt: (recorded) => reportAttempt(log, recorded),
     onExhausted: (event) => reportEnded(log, event, 'exhausted'),
   });
+
+  trackBreaker('webhook_endpoint', delivery.countSilentEndpoints);
 
   return {
     /**

@@ -164,7 +164,7 @@ function createWorkers(
         workflowBundle,
         activities: {
           ...createOrderActivities({ db, checkoutBaseUrl: config.checkoutBaseUrl, log }),
-          ...createResendActivities({ db, workflows }),
+          ...createResendActivities({ db, resend: (order, eventId) => workflows.resendWebhook(order, eventId) }),
         },
         maxCachedWorkflows: config.maxCachedWorkflows,
         maxConcurrentActivityTaskExecutions: SAVE_CONCURRENCY,

@@ -42,7 +42,7 @@ export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): P
   /** The order as it is saved; undefined until a run that resumes it has read the row. */
   let saved: WorkflowOrderHistory | undefined = history;
   /** Why this run has to end before the order does. */
-  let failure: unknown;
+  let failure: Error | undefined;
   let signalsInProgress = 0;
   let heldUntil = 0;
   const oneAtATime = new Mutex();
@@ -55,7 +55,7 @@ export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): P
   setHandler(cancelSignal, (payload) => signal(toCancel(payload, 'temporal')));
   setHandler(customerProgressSignal, (payload) => signal(toProgress(payload, 'temporal')));
   setHandler(resendWebhookSignal, (eventId) =>
-    CancellationScope.nonCancellable(() => deliveries.resend(String(eventId)).catch(fail)),
+    CancellationScope.nonCancellable(() => deliveries.resend(eventId).catch(fail)),
   );
   setHandler(holdExpirySignal, (until) => {
     heldUntil = Date.parse(until) || 0;
@@ -74,12 +74,10 @@ export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): P
     showStatus();
     void expire().catch(fail);
     void deliveries.run().catch(fail);
-    await condition(() => failure !== undefined || isIdle());
-    if (failure !== undefined) throw failure;
+    await waitUntil(() => !isChanging() && (isDone() || workflowInfo().continueAsNewSuggested));
     if (!isDone()) {
       await deliveries.stop();
-      await condition(() => failure !== undefined || !isChanging());
-      if (failure !== undefined) throw failure;
+      await waitUntil(() => !isChanging());
       await continueAsNew<typeof orderWorkflow>({ orderId });
     }
     return loaded().order;
@@ -109,7 +107,7 @@ export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): P
   async function change(request: UncheckedRequest, onRefused = refuse): Promise<void> {
     await condition(() => saved !== undefined);
     await oneAtATime.runExclusive(async () => {
-      if (failure !== undefined) throw failure;
+      assertNotFailed();
       const { event } = request;
       const outcome = isOrderEvent(event) ? decide(loaded(), { ...request, event }, now()) : REFUSED;
       if (request.ifVersion?.includes(loaded().order.version) === false || outcome.kind === 'refused')
@@ -127,8 +125,8 @@ export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): P
       if (webhook) deliveries.add([webhook]);
     } catch (error) {
       // The row has another change. This run ends, and the next one reads the row.
-      fail(error instanceof ActivityFailure ? error.cause : error);
-      throw failure;
+      fail((error instanceof ActivityFailure && error.cause) || error);
+      assertNotFailed();
     }
   }
 
@@ -168,8 +166,14 @@ export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): P
     return isFinal(loaded().order.status) && deliveries.isEmpty;
   }
 
-  function isIdle(): boolean {
-    return !isChanging() && (isDone() || workflowInfo().continueAsNewSuggested);
+  /** @throws what ends this run before the order does */
+  async function waitUntil(isMet: () => boolean): Promise<void> {
+    await condition(() => failure !== undefined || isMet());
+    assertNotFailed();
+  }
+
+  function assertNotFailed(): void {
+    if (failure !== undefined) throw failure;
   }
 
   function loaded(): WorkflowOrderHistory {
@@ -178,7 +182,7 @@ export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): P
   }
 
   function fail(error: unknown): void {
-    failure ??= error;
+    failure ??= error as Error;
   }
 
   function showStatus(): void {

@@ -1,5 +1,6 @@
 import { continueAsNew, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { ResendActivities, WebhookSelection } from '../activities';
+import type { ResendActivities } from '../activities';
+import type { WebhookSelection } from '../src/domain/webhook';
 
 const { findWebhooksToResend, requestResend } = proxyActivities<ResendActivities>({
   startToCloseTimeout: '30 seconds',

@@ -1,4 +1,4 @@
-import type { WebhookState } from '../domain/webhook';
+import type { WebhookSelection, WebhookState } from '../domain/webhook';
 import type { DbClient } from './pool';
 
 /** A webhook as lists show it. */
@@ -69,18 +69,6 @@ export async function findListedWebhook(
     [eventId, sellerId],
   );
   return rows[0];
-}
-
-/** The webhooks of a resend of many. */
-export interface WebhookSelection {
-  sellerId?: string | undefined;
-  state: WebhookState;
-  /** ISO 8601, inclusive. */
-  since?: string | undefined;
-  /** ISO 8601, exclusive. */
-  until?: string | undefined;
-  /** A webhook id: the selection continues after this webhook. */
-  after?: string | undefined;
 }
 
 /** Finds the selected webhooks, oldest first. */

@@ -26,3 +26,15 @@ export interface WebhookTest {
   webhookId: string;
   url: string;
 }
+
+/** The webhooks of a resend of many. */
+export interface WebhookSelection {
+  sellerId?: string | undefined;
+  state: WebhookState;
+  /** ISO 8601, inclusive. */
+  since?: string | undefined;
+  /** ISO 8601, exclusive. */
+  until?: string | undefined;
+  /** A webhook id: the selection continues after this webhook. */
+  after?: string | undefined;
+}

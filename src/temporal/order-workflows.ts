@@ -7,7 +7,6 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
-import type { WebhookSelection } from '../../activities';
 import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
 import type { checkoutWorkflow } from '../../workflows/checkout-workflow';
 import {
@@ -37,6 +36,7 @@ import {
   workflowId,
 } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
+import type { WebhookSelection } from '../domain/webhook';
 import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { TooManyChanges, createAvailability } from './availability';
@@ -266,7 +266,7 @@ export function createOrderWorkflows(
 
     async proceedCheckout({ id, sellerId }) {
       await callWithin(startTimeoutMs, () =>
-        workflow.signalWithStart<typeof checkoutWorkflow, []>('checkoutWorkflow', {
+        workflow.signalWithStart<typeof checkoutWorkflow>('checkoutWorkflow', {
           taskQueue: CHECKOUT_TASK_QUEUE,
           workflowId: checkoutWorkflowId(id),
           workflowIdConflictPolicy: 'USE_EXISTING',

@@ -8,6 +8,7 @@ import { markExhausted, recordAttempt } from '../db/webhook-attempts';
 import { type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import { type RetrySchedule, retryDelay, yieldsToNext } from '../domain/retry-schedule';
 import type { WebhookState, WebhookTest } from '../domain/webhook';
+import { isUuid } from '../domain/uuid';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { type BreakerOptions, createEndpointBreakers, isAnswered } from './endpoint-breakers';
@@ -83,6 +84,8 @@ interface Delivery {
    * @throws RetryLater if no attempt was made
    */
   sendTest(input: WebhookTest, createdAt: string): Promise<WebhookTestAttempt | undefined>;
+  /** Endpoints whose webhooks wait because it does not answer. */
+  countSilentEndpoints: () => number;
 }
 
 /** Delivers webhooks: waits for a slot of the seller, signs, sends, and records the attempt. */
@@ -186,6 +189,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   return {
+    countSilentEndpoints: breakers.countOpen,
+
     async send({ eventId, hasSuccessor }) {
       const event = await findWebhookEvent(db, eventId);
       if (!event) return 'missing';
@@ -204,7 +209,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
 
     async resend(eventId) {
-      const event = await findWebhookEvent(db, eventId);
+      // A signal of a person can carry anything.
+      const event = isUuid(eventId) ? await findWebhookEvent(db, eventId) : undefined;
       if (event) await withinLimit(event.sellerId, () => attempt(event));
     },
 

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { AttemptError } from '../domain/webhook';
-import { trackBreaker } from '../telemetry/metrics';
 import type { Attempt } from './attempt';
 import { monotonicMs } from './monotonic';
 
@@ -56,9 +55,10 @@ export function createEndpointBreakers(
   const states = new Map<string, State>();
   const keyOf = ({ sellerId, url }: Endpoint): string => `${sellerId} ${originOf(url)}`;
   const isOpen = ({ failures }: State): boolean => failures >= limit;
-  trackBreaker('webhook_endpoint', () => [...states.values()].filter(isOpen).length);
 
   return {
+    countOpen: (): number => [...states.values()].filter(isOpen).length,
+
     /** @returns 0 if a delivery may be sent now, otherwise milliseconds until its turn */
     waitMs(endpoint: Endpoint): number {
       const state = states.get(keyOf(endpoint));
