@@ -314,7 +314,8 @@ function isRunClosed(error: unknown): boolean {
   return error.cause.type === 'AcceptedUpdateCompletedWorkflow' || error.cause.type === ROW_CHANGED;
 }
 
-/** True if the run waits for the end of its start delay: "Workflow task is not scheduled yet". */
+/** True if the run waits for the end of its start delay. Without a worker, the code is the same, and the text another. */
 function isNotStarted(error: unknown): boolean {
-  return grpcErrorOf(error)?.code === status.FAILED_PRECONDITION;
+  const { code, details } = grpcErrorOf(error) ?? {};
+  return code === status.FAILED_PRECONDITION && !!details?.includes('not scheduled yet');
 }

@@ -1,5 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { findOrder } from '../../../src/db/find-orders';
+import { ORDER_TASK_QUEUE } from '../../../workflows/messages';
+import { insertNewOrder } from '../../support/new-orders';
 import { isRunning, noWebhookPending, openOrder, queryOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -80,18 +82,17 @@ test('a run whose row lacks changes fails and is not resumed', async () => {
 });
 
 test('a run whose workflow tasks keep failing is replaced', async () => {
-  const { id } = (await stack.api.create()).body.data;
-  await until(async () => (await findOrder(stack.db, id))?.started, 'the workflow is started');
-  await workflow(id).terminate('a test');
-  // A run that no worker can continue: its input cannot be decoded.
+  const id = randomUUID();
+  // Its input cannot be read, so each of its tasks fails.
   await stack.client.workflow.start('orderWorkflow', {
-    taskQueue: 'orders',
+    taskQueue: ORDER_TASK_QUEUE,
     workflowId: `order-${id}`,
-    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
-    args: [null, randomBytes(3).toString('hex')],
+    args: [null],
   });
+  await insertNewOrder(stack.db, { id });
   await until(
     async () => (await queryOrder(stack.client, id).catch(() => null))?.order.version === 1,
     'a new run has read the row',
   );
+  expect(await runsOf(stack, id)).toHaveLength(2);
 });

@@ -10,7 +10,7 @@ import { until } from '../../support/until';
 const { EventType } = temporal.api.enums.v1;
 
 /** The second attempt at a webhook comes after an hour. */
-const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,3600,3600' } });
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,3600,3600', READ_BUDGET_MS: '10000' } });
 const receiver = useReceiver('test');
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
