@@ -1,8 +1,9 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
+import { newCustomer, statusOfOrder } from '../support/checkout';
 import { inBrowserConcurrently, launchChromium } from '../support/chromium';
 import { apply, choose, expectDelivered, expectPage, payAtBank } from '../support/customer-steps';
 import { useReceiver } from '../support/receiver';
+import { useSharedStack } from '../support/shared-stack';
 import { startShop } from '../support/shop';
 import { useResource } from '../support/use-resource';
 
@@ -10,7 +11,7 @@ import { useResource } from '../support/use-resource';
 // journeys that go wrong.
 
 afterAll(() => browser.close());
-const stack = useCheckout();
+const stack = useSharedStack();
 const receiver = useReceiver();
 const shop = useResource(
   () => startShop(() => stack.api),

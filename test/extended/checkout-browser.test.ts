@@ -11,11 +11,12 @@ import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { PAID_LATER, PROVIDER_DETAILS } from '../support/provider-details';
 import { apiOf } from '../support/api';
-import { BUSINESS, endReferral, newCustomer, requestDecision, statusOfOrder, useCheckout } from '../support/checkout';
+import { BUSINESS, endReferral, newCustomer, requestDecision, statusOfOrder } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
 import { apply, choose, expectDelivered, expectPage, fill, payAtBank } from '../support/customer-steps';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
 import { useReceiver } from '../support/receiver';
+import { useSharedStack } from '../support/shared-stack';
 import { startShop } from '../support/shop';
 import { createSeller } from '../support/stack';
 import { useResource } from '../support/use-resource';
@@ -34,7 +35,7 @@ afterAll(async () => {
   await browser.close();
 });
 // Each test ends the referral or the bank's delay itself, after it has seen its page.
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '600000' } });
+const stack = useSharedStack();
 const receiver = useReceiver();
 const shop = useResource(
   () => startShop(() => stack.api),

@@ -1,9 +1,9 @@
 import { Webhook } from 'standardwebhooks';
 import { useReceiver } from '../support/receiver';
-import { useStack } from '../support/stack';
+import { useSharedStack } from '../support/shared-stack';
 import { until } from '../support/until';
 
-const stack = useStack();
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 test('an order goes from CREATED to SUCCESSFUL, and the seller receives every change signed and in order', async () => {

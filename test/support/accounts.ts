@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { keyDigest } from '../../src/db/api-keys';
 import { createCheckoutKey, createSellerKey } from '../../src/db/sellers';
 import type { Whose } from './authorization-matrix';
-import { type Stack, type TestSeller, createSeller } from './stack';
+import { type SharedStack, type TestSeller, createSeller } from './stack';
 import { openOrder } from './orders';
 import { until } from './until';
 import { apiOf } from './api';
@@ -16,7 +16,7 @@ export interface Things {
 }
 
 /** API keys by kind. Every route rejects all kinds except `seller` and `checkout`. */
-export async function keysOf({ db, api, seller }: Stack): Promise<Record<string, string | null>> {
+export async function keysOf({ db, api, seller }: SharedStack): Promise<Record<string, string | null>> {
   const revoked = { seller: await createSellerKey(db, seller.id), checkout: await createCheckoutKey(db) };
   for (const key of Object.values(revoked)) {
     await db.query('update api_key set revoked_at = now() where digest = $1', [keyDigest(key)]);
@@ -38,7 +38,7 @@ export async function keysOf({ db, api, seller }: Stack): Promise<Record<string,
 }
 
 /** Creates an order of a seller, with a webhook event whose receiver refuses connections. */
-export async function thingsOf(stack: Stack, { id, key }: TestSeller): Promise<Things> {
+export async function thingsOf(stack: SharedStack, { id, key }: TestSeller): Promise<Things> {
   const api = apiOf(stack.api.url, { id, key }, stack.api.checkoutKey);
   const orderId = await openOrder({ ...stack, api }, { webhook_url: 'http://127.0.0.1:9/' }, ['failed']);
   const eventId = await until(async () => {

@@ -2,7 +2,7 @@ import { storeApplication, upsertPaymentTerm } from '../../src/db/applications';
 import type { Db } from '../../src/db/pool';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
-import { type Stack, type StackOptions, startStack } from './stack';
+import { type SharedStack, type Stack, type StackOptions, startStack } from './stack';
 import { until } from './until';
 import { useResource } from './use-resource';
 
@@ -138,13 +138,13 @@ export const BUSINESS = {
 };
 
 /** Creates an order, waits until its workflow runs, and opens a browser for its customer. */
-export async function newCustomer(stack: Stack, data: Record<string, unknown> = {}) {
+export async function newCustomer(stack: SharedStack, data: Record<string, unknown> = {}) {
   const id = await openOrder(stack, data);
   const { order_url: url } = (await stack.api.get(id)).body.data as { order_url: string };
   return { id, url, customer: customerAt(url) };
 }
 
-export const statusOfOrder = async (stack: Stack, id: string): Promise<string> =>
+export const statusOfOrder = async (stack: SharedStack, id: string): Promise<string> =>
   (await stack.api.get(id)).body.data.status;
 
 /** The target of the page's link that looks like a button. */
@@ -156,7 +156,7 @@ export const buttonTarget = (page: CustomerPage): string | undefined =>
  * @param notify signals the workflow; otherwise the application is in Postgres only
  */
 export async function applied(
-  stack: Stack,
+  stack: SharedStack,
   email: string,
   { notify = true, sweepAfterMs = 60_000, data = {} } = {},
 ): Promise<string> {
@@ -170,7 +170,7 @@ export async function applied(
 }
 
 /** Makes an order's workflow ask for the decision now, as the checkout does. */
-export async function requestDecision(stack: Stack, orderId: string): Promise<void> {
+export async function requestDecision(stack: SharedStack, orderId: string): Promise<void> {
   await stack.client.workflow.getHandle(`order-${orderId}`).signal('requestDecision');
 }
 

@@ -19,7 +19,7 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
   url.pathname = `/test_${randomBytes(6).toString('hex')}`;
   const template = isEmpty ? 'template0' : migrated.pathname.slice(1);
   await administer(`create database ${url.pathname.slice(1)} template ${template}`);
-  const db = createPool(url.href, 10, () => undefined);
+  const db = openDatabase(url.href);
   return {
     url: url.href,
     db,
@@ -28,6 +28,13 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
       await administer(`drop database ${url.pathname.slice(1)} with (force)`);
     },
   };
+}
+
+export function openDatabase(url: string): Db {
+  const db = createPool(url, 10, () => undefined);
+  // On a loaded machine, a connection may take longer than callers of the service would wait.
+  db.options.connectionTimeoutMillis = 30_000;
+  return db;
 }
 
 /** A migrated database for the tests of a file, or a new one for each test. */

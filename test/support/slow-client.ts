@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
 import { BASE } from './api';
-import type { Stack } from './stack';
+import type { SharedStack } from './stack';
 
 interface SlowClient {
   socket: Socket;
@@ -28,7 +28,7 @@ function openSlow(url: string, head: string): SlowClient {
 
 /** Opens clients that never finish their headers, and as many that never finish their body. */
 export function openSlowClients(
-  { api, seller }: Stack,
+  { api, seller }: SharedStack,
   ofEach: number,
 ): { headers: SlowClient[]; bodies: SlowClient[] } {
   const headers = `Host: x\r\nAuthorization: Bearer ${seller.key}\r\nContent-Type: application/json\r\nContent-Length: 1000`;

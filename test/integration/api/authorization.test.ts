@@ -3,9 +3,10 @@ import type { ApiResponse } from '../../support/api';
 import { MATRIX, OPEN, parametersOf, WHOSE, type Whose } from '../../support/authorization-matrix';
 import { expectProblem } from '../../support/problems';
 import { apiRoutes } from '../../support/routes';
-import { createSeller, useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
+import { createSeller } from '../../support/stack';
 
-const stack = useStack({ sandbox: true });
+const stack = useSharedStack();
 let things: Record<Whose, Things>;
 let keys: Record<string, string | null>;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type ApiResponse, BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
-const stack = useStack({ worker: false });
+const stack = useSharedStack();
 
 /** Sends a create call with exactly this body. */
 async function post(body: Buffer | string | null, headers: Record<string, string> = {}): Promise<ApiResponse> {

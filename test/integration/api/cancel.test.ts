@@ -3,12 +3,12 @@ import { BASE } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 
 const NOW = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
-const stack = useStack();
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 const hasEnded = (id: string) =>

@@ -3,7 +3,7 @@ import { type ApiResponse, BASE } from '../../support/api';
 import { inBatches } from '../../support/in-batches';
 import { type JsonCase, jsonTestSuite } from '../../support/json-test-suite';
 import { expectProblem } from '../../support/problems';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
 /** Maximum size of a body. */
 const LIMIT = 64 * 1024;
@@ -13,7 +13,7 @@ const HANG_MS = 60_000;
 const SUITE = jsonTestSuite();
 const kind = (prefix: string) => SUITE.filter(({ name }) => name.startsWith(prefix));
 
-const stack = useStack({ worker: false });
+const stack = useSharedStack();
 let orderId: string;
 beforeAll(async () => {
   orderId = (await stack.api.create()).body.data.id;

@@ -1,9 +1,9 @@
 import { BASE } from '../../support/api';
 import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
-const stack = useStack();
+const stack = useSharedStack();
 
 /** The events that lead to each status. */
 const EVENTS = {

@@ -1,14 +1,15 @@
 import { newOrder } from '../../support/new-orders';
 import { insertOrder } from '../../../src/db/insert-order';
 import { BASE, apiOf } from '../../support/api';
-import { customerAt, useCheckout } from '../../support/checkout';
+import { customerAt } from '../../support/checkout';
 import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
+import { useSharedStack } from '../../support/shared-stack';
 import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useCheckout();
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 const simulate = (id: string, event: string, reason?: string, api = stack.api) =>

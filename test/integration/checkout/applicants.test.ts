@@ -1,13 +1,6 @@
-import {
-  BUSINESS,
-  type Customer,
-  buttonTarget,
-  customerAt,
-  newCustomer,
-  statusOfOrder,
-  useCheckout,
-} from '../../support/checkout';
+import { BUSINESS, type Customer, buttonTarget, customerAt, newCustomer, statusOfOrder } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks';
@@ -16,7 +9,7 @@ const EXPLANATION = 'Open this link in the browser that you used before';
 const PRIVATE =
   /£411\.50|Total to repay|turnover|checked the details|Bloggs|01234567|form_token" value="[^"]+" \/>\s*<input type="hidden" name="agreed_on"/;
 
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '3600000' } });
+const stack = useSharedStack();
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
 const codeOn = (page: { text: string }) => /<span class="code">([\dA-Z]{4}-[\dA-Z]{4})<\/span>/.exec(page.text)?.[1];

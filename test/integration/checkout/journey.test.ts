@@ -6,16 +6,16 @@ import {
   newCustomer,
   requestDecision,
   statusOfOrder,
-  useCheckout,
 } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
 // So many calls while a page waits for the lender.
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '3600000', RATE_LIMIT_PAY_LINK: '1000' } });
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 const newOrder = (data: Record<string, unknown> = {}) =>

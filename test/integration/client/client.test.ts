@@ -6,11 +6,12 @@ import { loadConfig } from '../../../src/config';
 import { openOrder } from '../../support/orders';
 import { type Fault, startHttpProxy } from '../../support/http-proxy';
 import { useReceiver } from '../../support/receiver';
-import { createSeller, type TestSeller, useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
+import { createSeller, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { useResource } from '../../support/use-resource';
 
-const stack = useStack();
+const stack = useSharedStack();
 const receiver = useReceiver();
 const proxy = useResource(
   () => startHttpProxy(stack.api.url),

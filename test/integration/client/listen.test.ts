@@ -8,10 +8,11 @@ import { startHttpProxy } from '../../support/http-proxy';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
-import { createSeller, useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
+import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useStack({ sandbox: true });
+const stack = useSharedStack();
 /** The `webhook_url`, and the receiver on the developer's machine. */
 const [remote, local] = [useReceiver(), useReceiver()];
 

@@ -4,10 +4,10 @@ import { WebhookVerificationError, verifyWebhook } from '../../../src/client/ind
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 
-const stack = useStack();
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 const [secret, other] = [generateWebhookSecret(), generateWebhookSecret()];

@@ -8,11 +8,12 @@ import { type DocumentedOperation, document, misfits, operations } from '../../s
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { sendRaw } from '../../support/raw-http';
-import { log, useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
+import { log } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Every response that `api.call` gets is held to the document; here each operation is called, and each error met. */
-const stack = useStack({ sandbox: true });
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 test('the document has exactly the operations that the service routes', () => {

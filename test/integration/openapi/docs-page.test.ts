@@ -1,12 +1,12 @@
 import type { Browser } from 'playwright-core';
 import { inBrowser, launchChromium } from '../../support/chromium';
 import { BASE } from '../../support/api';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
 // The page is large.
 jest.setTimeout(600_000);
 
-const stack = useStack({ worker: false });
+const stack = useSharedStack();
 
 describe('the documentation page in a browser', () => {
   let browser: Browser;

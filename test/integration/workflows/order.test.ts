@@ -3,10 +3,10 @@ import { findOrder } from '../../../src/db/find-orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
 import type { ApiResponse } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 
-const stack = useStack();
+const stack = useSharedStack();
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const statusOfRow = async (id: string) => (await findOrder(stack.db, id))?.order.status;
