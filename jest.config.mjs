@@ -1,12 +1,12 @@
 /**
- * A project is a folder of test/. `npm test` runs unit, integration and browser, `npm run test:extended` runs extended and
- * tooling, and model and timing have their own commands. Jest runs a setup file once per run, so all projects that need
- * Postgres and Temporal share one of each.
+ * A project is a folder of test/. `npm test` runs unit, integration and browser, `npm run test:extended` runs extended
+ * and tooling, and model and timing have their own commands. Jest runs a setup file once per run, so all projects share
+ * one Postgres and one Temporal.
  */
-const STACK = {
-  globalSetup: '<rootDir>/test/support/global-setup.ts',
+const stack = (setup) => ({
+  globalSetup: `<rootDir>/test/support/${setup}.ts`,
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-};
+});
 
 const project = (name, setup = {}) => ({
   displayName: name,
@@ -32,6 +32,7 @@ export default {
   testTimeout: 120_000,
   projects: [
     ...['unit', 'tooling'].map((name) => project(name)),
-    ...['integration', 'browser', 'extended', 'model', 'timing'].map((name) => project(name, STACK)),
+    ...['integration', 'browser', 'extended'].map((name) => project(name, stack('shared-setup'))),
+    ...['model', 'timing'].map((name) => project(name, stack('global-setup'))),
   ],
 };

@@ -31,10 +31,7 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
 }
 
 export function openDatabase(url: string): Db {
-  const db = createPool(url, 10, () => undefined);
-  // On a loaded machine, a connection may take longer than callers of the service would wait.
-  db.options.connectionTimeoutMillis = 30_000;
-  return db;
+  return createPool(url, 10, () => undefined);
 }
 
 /** A migrated database for the tests of a file, or a new one for each test. */

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { migrate } from '../../src/db/run-migrations';
 import { freePort } from '../../tools/local-stack/ports';
-import { startSharedStack } from './shared-stack';
 import { startPostgres } from '../../tools/local-stack/postgres';
 import { startTemporal } from '../../tools/local-stack/temporal-server';
 
@@ -12,10 +11,7 @@ const MIN_MEMORY_BYTES = 2 * 1024 ** 3;
 
 const log = (line: string): void => console.log(line);
 
-/**
- * Starts Postgres, Temporal and the shared service for the whole test run. A test file that needs a service of its own
- * creates a database and a namespace.
- */
+/** Starts Postgres and Temporal for the whole run of Jest, or of another program. */
 export default async function globalSetup(): Promise<void> {
   const dataDir = mkdtempSync(path.join(fastFolder(), 'order-service-test-'));
   const postgres = await startPostgres({
@@ -42,14 +38,7 @@ export default async function globalSetup(): Promise<void> {
   process.env.TEST_DATA_DIR = dataDir;
   // The tests start hundreds of processes, and each would compile the same modules again.
   process.env.NODE_COMPILE_CACHE = path.join(dataDir, 'compile-cache');
-  const shared = await startSharedStack();
-  for (const pid of shared.pids) stopOnExit(pid);
-  Object.assign(globalThis, {
-    async stopTestStack() {
-      await shared.stop();
-      await Promise.all([temporal.stop(), postgres.stop()]);
-    },
-  });
+  Object.assign(globalThis, { stopTestStack: () => Promise.all([temporal.stop(), postgres.stop()]) });
 }
 
 /**
@@ -64,7 +53,7 @@ function fastFolder(): string {
 }
 
 /** An interrupted run has no teardown, and the servers would outlive it in their own process groups. */
-function stopOnExit(pid: number): void {
+export function stopOnExit(pid: number): void {
   process.once('exit', () => {
     try {
       process.kill(pid, 'SIGINT');

@@ -33,7 +33,6 @@ export async function startSharedStack(): Promise<{ pids: number[]; stop(): Prom
     CHECKOUT_LENDER: 'sandbox',
     SANDBOX_REFERRAL_MS: '600000',
     RATE_LIMIT_PAY_LINK: '1000',
-    SWEEP_CHECK_AFTER_MS: '60000',
     UPDATE_TIMEOUT_MS: '60000',
   };
   process.env.TEST_SHARED_STACK = JSON.stringify(env);

@@ -7,7 +7,13 @@ import { insertWebhookSecret } from '../../src/db/secrets';
 import { createCheckoutKey, createSellerKey, insertSeller } from '../../src/db/sellers';
 import { type KeyRing, NO_KEYS, createKeyRing } from '../../src/encryption/key-ring';
 import { createLogger } from '../../src/logger';
+import type * as server from '../../src/server';
+import type * as connection from '../../src/temporal/connection';
+import type * as payloadCodec from '../../src/temporal/payload-codec';
+import type * as runtime from '../../src/temporal/runtime';
+import type * as setUp from '../../src/temporal/set-up';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
+import type * as worker from '../../src/worker';
 import { type Api, apiOf } from './api';
 import { createDatabase } from './database';
 import { type Scope, useResource } from './use-resource';
@@ -69,22 +75,23 @@ export interface StackOptions {
  * The modules that import Temporal's SDK. Jest loads a module again for each test file, and the SDK takes a second of
  * processor time: files that use the shared stack do without it.
  */
-function load() {
-  /* eslint-disable @typescript-eslint/no-require-imports */
-  return {
-    ...(require('../../src/server') as typeof import('../../src/server')),
-    ...(require('../../src/worker') as typeof import('../../src/worker')),
-    ...(require('../../src/temporal/connection') as typeof import('../../src/temporal/connection')),
-    ...(require('../../src/temporal/payload-codec') as typeof import('../../src/temporal/payload-codec')),
-    ...(require('../../src/temporal/runtime') as typeof import('../../src/temporal/runtime')),
-    ...(require('../../src/temporal/set-up') as typeof import('../../src/temporal/set-up')),
-  };
-}
+/* eslint-disable @typescript-eslint/no-require-imports */
+const loadApi = () => ({
+  ...(require('../../src/server') as typeof server),
+  ...(require('../../src/temporal/connection') as typeof connection),
+  ...(require('../../src/temporal/payload-codec') as typeof payloadCodec),
+  ...(require('../../src/temporal/set-up') as typeof setUp),
+});
+const loadWorker = () => ({
+  ...(require('../../src/worker') as typeof worker),
+  ...(require('../../src/temporal/runtime') as typeof runtime),
+});
+/* eslint-enable @typescript-eslint/no-require-imports */
 
 /** Starts the API, and unless `worker` is false a worker, in this process, with a new database and namespace. */
 export async function startStack({
   env = {},
-  worker = true,
+  worker: hasWorker = true,
   sandbox = false,
   address = process.env.TEST_TEMPORAL_ADDRESS!,
 }: StackOptions = {}): Promise<Stack> {
@@ -98,17 +105,16 @@ export async function startStack({
     ...env,
   };
   const config = loadConfig(allEnv);
-  const { createTemporalClient, payloadCodecs, ensureNamespace, startServer, installTemporalRuntime, startWorker } =
-    load();
+  const { createTemporalClient, payloadCodecs, ensureNamespace, startServer } = loadApi();
   const client = createTemporalClient(temporal, payloadCodecs(config));
   await ensureNamespace(client);
-  const server = await startServer(config, temporal, log);
+  const api = await startServer(config, temporal, log);
   const keys = createKeyRing(config.encryptionKeys);
   const seller = await createSeller(database.db, undefined, { sandbox, keys });
   const checkoutKey = await createCheckoutKey(database.db);
-  let running: Awaited<ReturnType<typeof startWorker>> | undefined;
+  let running: Awaited<ReturnType<typeof worker.startWorker>> | undefined;
   const stack: Stack = {
-    api: apiOf(`http://127.0.0.1:${server.port}`, seller, checkoutKey),
+    api: apiOf(`http://127.0.0.1:${api.port}`, seller, checkoutKey),
     db: database.db,
     databaseUrl: database.url,
     client,
@@ -116,6 +122,7 @@ export async function startStack({
     seller,
     env: allEnv,
     async startWorker() {
+      const { installTemporalRuntime, startWorker } = loadWorker();
       // Temporal's runtime exists once per process.
       if (!runtimeInstalled) installTemporalRuntime(log, undefined);
       runtimeInstalled = true;
@@ -126,13 +133,13 @@ export async function startStack({
       running = undefined;
     },
     async stop() {
-      await server.stop();
+      await api.stop();
       await stack.stopWorker();
       await client.connection.close();
       await database.drop();
     },
   };
-  if (worker) await stack.startWorker();
+  if (hasWorker) await stack.startWorker();
   return stack;
 }
 
