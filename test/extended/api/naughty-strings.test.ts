@@ -18,7 +18,7 @@ afterAll(() => server.stop());
 const database = useDatabase();
 let seller: TestSeller;
 let api: Api;
-// Production settings. test/e2e covers the calls that need the workflow.
+// Production settings. test/extended/naughty-strings.test.ts covers the calls that need the workflow.
 beforeAll(async () => {
   const env = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
   server = await startApiWithoutTemporal({ ...env, DATABASE_URL: database.url });
