@@ -41,7 +41,7 @@ export async function openOrder(
     if (response.status !== 200) throw new Error(response.text);
     return true;
   };
-  for (const event of events) await until(() => isReported(event), `${event} is reported`);
+  for (const event of events) await until(() => isReported(event), `${event} is reported`, 180_000);
   return id;
 }
 

@@ -2,6 +2,7 @@ import { NO_OFFER } from '../../../src/domain/application';
 import type { Lender, LenderAnswer } from '../../../src/lender/lender';
 import { apiOf } from '../../support/api';
 import { applied, newCustomer, requestDecision, statusOfOrder, useCheckout } from '../../support/checkout';
+import { inBatches } from '../../support/in-batches';
 import type * as LiveProviders from '../../support/live-providers';
 import { detailsOf, openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -39,9 +40,10 @@ const receiver = useReceiver('test');
 async function hang(): Promise<string[]> {
   mockAnswer = undefined;
   mockCalls.clear();
-  const ids = await Promise.all(
-    Array.from({ length: APPLICATIONS }, () => applied(stack, 'jo@bloggs.example', { notify: false })),
-  );
+  const ids: string[] = [];
+  await inBatches(Array<string>(APPLICATIONS).fill('jo@bloggs.example'), 10, async (email) => {
+    ids.push(await applied(stack, email, { notify: false, sweepAfterMs: 3_600_000 }));
+  });
   await Promise.all(ids.map((id) => requestDecision(stack, id)));
   await until(() => mockCalls.size === CALLS, 'the calls hang');
   return ids;
