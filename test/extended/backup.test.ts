@@ -16,7 +16,7 @@ import { type Stack, useStack } from '../support/stack';
 import { until } from '../support/until';
 import { useResource } from '../support/use-resource';
 
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 // Both end before their databases are dropped.
 afterAll(() => killProcesses());
@@ -24,7 +24,7 @@ const restored = useResource(
   () => createDatabase({ isEmpty: true }),
   (database) => database.drop(),
 );
-const stack = useStack({ worker: false });
+const stack = useStack({ worker: false, env: { UPDATE_TIMEOUT_MS: '60000' } });
 const receiver = useReceiver();
 
 /** The commands of the runbook, as printed. */
@@ -83,8 +83,8 @@ async function repeatForgotten(logged: readonly string[], since: string): Promis
     const dumpedAt = new Date().toISOString();
     await run('pg_dump');
     await cli('key', 'revoke', String(leaked.key_id));
-    await before.api.progress(changedLater, 'approved');
-    await before.api.cancel(cancelledLater);
+    expect((await before.api.progress(changedLater, 'approved')).status).toBe(200);
+    expect((await before.api.cancel(cancelledLater)).status).toBe(200);
     const createdLater = await open(['signup_started'], { reference: 'after-the-backup' });
     await until(() => receiver.deliveries.length >= 9, 'the later webhooks have arrived');
     await until(() => before.lines().some((line) => line.includes('"key revoke"')), 'the revocation is logged');
@@ -112,7 +112,7 @@ async function repeatForgotten(logged: readonly string[], since: string): Promis
     expect((await after.api.get(untouched, { key: leaked.api_key })).status).toBe(401);
     expect((await after.api.get(untouched)).status).toBe(200);
     await reconcile('--repair');
-    await until(async () => (await reconcile()).stdout.includes(', 0 differ'), 'nothing differs', 60_000);
+    await until(async () => (await reconcile()).stdout.includes(', 0 differ'), 'nothing differs');
     const statuses = async () =>
       Promise.all(
         [closed, changedLater, cancelledLater, untouched, createdLater].map(

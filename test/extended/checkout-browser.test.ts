@@ -28,7 +28,7 @@ const { SCREENSHOT_FILES } = process.env;
 const MAX_PAGE_BYTES = 50 * 1024;
 const EVIL = `"><img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>`;
 
-jest.setTimeout(150_000);
+jest.setTimeout(300_000);
 
 afterAll(async () => {
   if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);
@@ -45,7 +45,7 @@ let browser: Browser;
 /** Requests to other hosts, breaches of the Content-Security-Policy, findings of axe-core. */
 const violations: string[] = [];
 /** The size of each response for customers. */
-const sizes: Promise<{ url: string; bytes: number | undefined }>[] = [];
+const sizes: { url: string; bytes: number }[] = [];
 const screenshots: Screenshot[] = [];
 
 beforeAll(async () => {
@@ -106,12 +106,7 @@ async function newContext(options: BrowserContextOptions = {}): Promise<BrowserC
   });
   opened.on('response', (response) => {
     if (!response.url().startsWith(`${stack.api.url}/pay/`) || response.status() === 303) return;
-    // The browser discards the body of a page that it leaves.
-    const size = response.body().then(
-      ({ length }) => length,
-      () => undefined,
-    );
-    sizes.push(size.then((bytes) => ({ url: response.url(), bytes })));
+    sizes.push({ url: response.url(), bytes: Number(response.headers()['content-length']) });
   });
   opened.on('console', (message) => {
     if (/Content.Security.Policy|Refused to/i.test(message.text())) violations.push(message.text());
@@ -566,8 +561,7 @@ inBrowser('no page called another host, violated its security policy or was not 
   expect(violations).toEqual([]);
 });
 
-inBrowser('no page was too large', async () => {
-  const measured = (await Promise.all(sizes)).filter(({ bytes }) => bytes !== undefined);
-  expect(measured.length).toBeGreaterThan(100);
-  expect(measured.filter(({ bytes }) => bytes! > MAX_PAGE_BYTES)).toEqual([]);
+inBrowser('no page was too large', () => {
+  expect(sizes.length).toBeGreaterThan(50);
+  expect(sizes.filter(({ bytes }) => !(bytes <= MAX_PAGE_BYTES))).toEqual([]);
 });

@@ -6,8 +6,6 @@ import path from 'node:path';
 import { findRunning, claimData } from '../../tools/local-stack/running';
 import { PACKAGE_ROOT } from '../../src/package';
 
-jest.setTimeout(60_000);
-
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'order-service-refusals-'));

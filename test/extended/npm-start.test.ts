@@ -10,7 +10,7 @@ import { killProcesses, startProcess, type ServiceProcess } from '../support/pro
 import { useReceiver } from '../support/receiver';
 import { until } from '../support/until';
 
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 const receiver = useReceiver();
 let folder: string;

@@ -6,7 +6,7 @@ import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
 import { freePort } from '../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../src/package';
 import { type Api, BASE, apiOf } from '../support/api';
-import { applied } from '../support/checkout';
+import { applied, endReferral } from '../support/checkout';
 import { runCli } from '../support/cli';
 import { openOrder } from '../support/orders';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
@@ -17,7 +17,7 @@ import { type Stack, useStack } from '../support/stack';
 import { useTraceCollector } from '../support/trace-collector';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const MONITORING = path.join(PACKAGE_ROOT, 'deploy/monitoring');
 
@@ -42,7 +42,9 @@ beforeAll(async () => {
     ...stack.env,
     CHECKOUT_BASE_URL: `http://127.0.0.1:${port}`,
     CHECKOUT_LENDER: 'sandbox',
-    SANDBOX_REFERRAL_MS: '6000',
+    READ_BUDGET_MS: '10000',
+    UPDATE_TIMEOUT_MS: '60000',
+    SANDBOX_REFERRAL_MS: '3600000',
     WEBHOOK_RETRY_DELAYS: '0,0.1,0.1',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: '100',
@@ -258,9 +260,10 @@ describe('metrics', () => {
 
   test("count the lender's answers", async () => {
     const before = await scrape(...addresses);
-    await applied({ ...stack, ...traced() }, 'outage@bloggs.example');
+    const id = await applied({ ...stack, ...traced() }, 'outage@bloggs.example');
     const mode = 'sandbox';
     await untilGrown(before, ...counted('lender_requests_total', { mode, outcome: 'unavailable' }));
+    await endReferral(stack.db, id);
     await untilGrown(before, ...counted('lender_requests_total', { mode, outcome: 'approved' }));
     await untilGrown(before, ...counted('lender_request_duration_seconds_count', { mode }), 2);
   });
@@ -290,14 +293,10 @@ describe('metrics', () => {
       [waiting, stack.seller.id],
     );
     const hour = 3600;
-    const found = await until(
-      async () => {
-        const metrics = await scrape(addresses[0]!);
-        return metrics.value(...counted('orders_waiting', {})) > 0 ? metrics : undefined;
-      },
-      'the queries are made again',
-      25_000,
-    );
+    const found = await until(async () => {
+      const metrics = await scrape(addresses[0]!);
+      return metrics.value(...counted('orders_waiting', {})) > 0 ? metrics : undefined;
+    }, 'the queries are made again');
     expect(found.value(...counted('oldest_order_waiting_seconds', {}))).toBeGreaterThanOrEqual(hour);
     expect(found.value(...counted('oldest_order_waiting_seconds', {}))).toBeLessThan(1.1 * hour);
     expect(found.value(...counted('webhooks_pending', {}))).toBeGreaterThan(0);
@@ -329,8 +328,8 @@ describe('in Prometheus', () => {
   const ifInstalled = hasPrometheus ? test : test.skip;
 
   ifInstalled.each(targets)('the panel "$title" has data: $legendFormat', async ({ expr, legendFormat }) => {
-    // Grafana's interval is at least four times that of the scrapes.
-    const read = () => prometheus!.evaluate(expr.replaceAll('$__rate_interval', '5s'));
+    // Grafana's interval is at least four times that of the scrapes, some of which a busy machine misses.
+    const read = () => prometheus!.evaluate(expr.replaceAll('$__rate_interval', '30s'));
     const hasData = async () => (await read()).some(({ values }) => values.length > 0);
     await until(hasData, 'two scrapes have the series');
     const series = await read();
@@ -341,19 +340,16 @@ describe('in Prometheus', () => {
 
   ifInstalled('every alert rule is evaluated, and the rules whose conditions hold become active', async () => {
     const find = async (name: string) => (await prometheus!.alertRules()).find((rule) => rule.name === name)?.state;
-    await until(async () => (await find('OrderServiceWorkersDown')) === 'pending', 'the worker is missed');
+    const isActive = async (name: string) => ['pending', 'firing'].includes((await find(name)) ?? '');
+    for (const name of ['OrderServiceWorkersDown', 'OrderServiceOrdersWaiting'])
+      await until(() => isActive(name), `${name} is active`);
+    await until(async () => (await find('OrderServiceWebhooksExhausted')) === 'firing', 'exhausted webhooks are found');
     const rules = await prometheus!.alertRules();
     expect(rules).toHaveLength(20);
     expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
-    const active = rules.filter(({ state }) => state !== 'inactive').map(({ name, state }) => `${name} ${state}`);
-    expect(active).toEqual(
-      expect.arrayContaining([
-        'OrderServiceWorkersDown pending',
-        'OrderServiceOrdersWaiting pending',
-        'OrderServiceWebhooksExhausted firing',
-      ]),
-    );
-    expect(active.join()).not.toMatch(/ApiDown|Postgres|RunsReplaced|PoolExhausted/);
+    // On a busy machine, a scrape may fail: a rule is then pending.
+    const firing = rules.filter(({ state }) => state === 'firing').map(({ name }) => name);
+    expect(firing.join()).not.toMatch(/ApiDown|Postgres|RunsReplaced|PoolExhausted/);
   });
 });
 

@@ -34,6 +34,11 @@ export function openDatabase(url: string): Db {
   return createPool(url, 10, () => undefined);
 }
 
+/** The URL of a database for a process whose statements Postgres does not end while they wait for a lock. */
+export function patientUrl(url: string): string {
+  return `${url}?lock_timeout=60000&statement_timeout=60000`;
+}
+
 /** A migrated database for the tests of a file, or a new one for each test. */
 export function useDatabase(scope?: Scope): TestDatabase {
   return useResource(createDatabase, (database) => database.drop(), scope);

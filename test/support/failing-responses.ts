@@ -6,7 +6,7 @@ import { type RecordingServer, startRecordingServer, startRecordingTlsServer } f
 /** Seconds before each attempt. */
 export const DELAYS = [0, 0.2, 0.4, 0.6];
 /** Timeout of an attempt. Longer than a stall of the machine, which would make other receivers time out too. */
-export const TIMEOUT_MS = 6000;
+export const TIMEOUT_MS = 10_000;
 
 export interface FailingReceiver {
   url: string;
