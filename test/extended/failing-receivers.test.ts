@@ -84,7 +84,8 @@ async function runTrials(group: Trial[]): Promise<void> {
 
 /** One order after the other: on a slow machine, a burst of calls gets a 503. */
 async function change(group: Trial[], event: string): Promise<void> {
-  for (const { orderId } of group) expect((await stack.api.progress(orderId, event)).status).toBe(200);
+  for (const { orderId } of group)
+    await until(async () => (await stack.api.progress(orderId, event)).status === 200, `${event} is reported`);
 }
 
 async function settled(group: Trial[]): Promise<void> {

@@ -216,7 +216,7 @@ describe('the reference of an order that is being cancelled', () => {
     async (round) => {
       const reference = `cancelled ${round}`;
       const id = await openOrder(stack, { reference });
-      const { responses, response } = await race(reference, id, (api) => api.cancel(id));
+      const { responses, response } = await race(reference, id, (api) => settled(() => api.cancel(id)));
       expect(response.status).toBe(200);
       const made = responses.filter(({ status }) => status === 201);
       expect(made.length).toBeLessThanOrEqual(1);
@@ -235,8 +235,8 @@ describe('the reference of an order that is being cancelled', () => {
     async (round) => {
       const reference = `completed ${round}`;
       const id = await openOrder(stack, { reference }, ['signup_started', 'approved']);
-      const completed = stack.api.progress(id, 'completed');
-      const { responses, response } = await race(reference, id, (api) => api.cancel(id));
+      const completed = settled(() => stack.api.progress(id, 'completed'));
+      const { responses, response } = await race(reference, id, (api) => settled(() => api.cancel(id)));
       const won = (await completed).status === 200 ? 'completed' : 'cancelled';
       expect(response.status).toBe(won === 'completed' ? 409 : 200);
       const made = responses.filter(({ status }) => status === 201).length;

@@ -263,6 +263,9 @@ describe('metrics', () => {
     const id = await applied({ ...stack, ...traced() }, 'outage@bloggs.example');
     const mode = 'sandbox';
     await untilGrown(before, ...counted('lender_requests_total', { mode, outcome: 'unavailable' }));
+    // Prometheus sees an increase only after a first value.
+    const seen = async () => (await prometheus!.evaluate('order_service_lender_requests_total')).length > 0;
+    if (prometheus) await until(seen, 'Prometheus has the first answer');
     await endReferral(stack.db, id);
     await untilGrown(before, ...counted('lender_requests_total', { mode, outcome: 'approved' }));
     await untilGrown(before, ...counted('lender_request_duration_seconds_count', { mode }), 2);
