@@ -4,6 +4,7 @@ import type {
   NewOrder,
   Order,
   OrderFilter,
+  WebhookFilter,
   RotatedWebhookSecret,
   SignedWebhook,
   SimulatedEvent,
@@ -128,7 +129,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
       bodyOf(get(call, `${order(orderId)}/timeline/`, query)),
 
     /** Returns one page of webhooks, newest first. */
-    listWebhooks: (query: PageQuery & { state?: WebhookEvent['state'] } = {}): Promise<Page<WebhookEvent>> =>
+    listWebhooks: (query: PageQuery & WebhookFilter = {}): Promise<Page<WebhookEvent>> =>
       bodyOf(get(call, `${seller}/webhook_event/`, query)),
 
     /** Returns a webhook of a sandbox account with the body and headers, signed now, that the service sends. */

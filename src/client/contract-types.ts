@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import type { ProblemBody } from '../contracts/problem-schema';
 import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/request-schemas';
+import type { webhookListQuerySchema } from '../contracts/webhook-request-schemas';
 
 export type { CreatedOrderBody, OrderBody as Order } from '../contracts/order-schemas';
 export type { FieldError, ProblemBody as Problem } from '../contracts/problem-schema';
@@ -24,6 +25,8 @@ export type ProblemCode = ProblemBody['code'];
 
 /** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
 export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
+
+export type WebhookFilter = Pick<z.input<typeof webhookListQuerySchema>, 'state' | 'created_from'>;
 
 export type OrderFilter = Pick<
   z.input<typeof orderListQuerySchema>,

@@ -6,11 +6,6 @@ import type { OrderStatusChanged, WebhookEvent } from './contract-types';
 const POLL_MS = 1000;
 /** After a refusal, which may be that of a proxy. */
 const REFUSED_MS = 10_000;
-/**
- * A webhook can appear in the list this much later than newer ones: `created_at` is when its save began, not when it
- * was committed.
- */
-const OVERLAP_MS = 10_000;
 /** As for an attempt of the service. */
 const TIMEOUT_MS = 15_000;
 
@@ -29,17 +24,18 @@ export interface ListenOptions {
  * @throws OrderServiceError if the service refuses the first call, or the key later
  */
 export async function listen({ orders, forwardTo, print, signal }: ListenOptions): Promise<void> {
-  const earlier = (await orders.listWebhooks({ limit: 100 })).data;
-  const seen = new Set(earlier.map(({ id }) => id));
-  let latest = Date.parse(earlier[0]?.created_at ?? '1970-01-01');
+  const earlier = (await orders.listWebhooks({ created_from: '1970-01-01', limit: 100 })).data;
+  let latest = earlier[0]?.created_at ?? '1970-01-01';
+  let seen = new Set(earlier.map(({ id }) => id));
   print(`Forwarding webhooks to ${forwardTo}. Ctrl-C stops.`);
   while (!signal.aborted) {
     let waitMs = POLL_MS;
     try {
-      for (const event of await findNew(orders, latest - OVERLAP_MS, seen)) {
+      for (const event of await findNew(orders, latest, seen)) {
         print(await forward(orders, event, forwardTo).catch((error: unknown) => skip(event, error)));
+        if (event.created_at > latest) seen = new Set();
         seen.add(event.id);
-        latest = Math.max(latest, Date.parse(event.created_at));
+        latest = event.created_at;
       }
     } catch (error) {
       if (error instanceof OrderServiceError) {
@@ -58,15 +54,15 @@ function skip({ id }: WebhookEvent, error: unknown): string {
   return `webhook ${id}: not forwarded (${error.message})`;
 }
 
-/** The webhooks that are not in `seen`, oldest first. */
-async function findNew(orders: OrderServiceClient, since: number, seen: ReadonlySet<string>): Promise<WebhookEvent[]> {
+/** The webhooks since `latest` that are not in `seen`, oldest first. */
+async function findNew(orders: OrderServiceClient, latest: string, seen: ReadonlySet<string>): Promise<WebhookEvent[]> {
   const found: WebhookEvent[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
     // A list of 10 counts as one request.
-    const page = await orders.listWebhooks({ limit: 10, ...(cursor !== undefined && { cursor }) });
-    const recent = page.data.filter(({ created_at }) => Date.parse(created_at) >= since);
-    found.push(...recent.filter(({ id }) => !seen.has(id)));
-    cursor = recent.length < page.data.length ? null : page.next_cursor;
+    const query = { created_from: latest, limit: 10, ...(cursor !== undefined && { cursor }) };
+    const page = await orders.listWebhooks(query);
+    found.push(...page.data.filter(({ id }) => !seen.has(id)));
+    cursor = page.next_cursor;
   }
   return found.sort((one, other) => one.created_at.localeCompare(other.created_at) || one.sequence - other.sequence);
 }

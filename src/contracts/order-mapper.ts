@@ -7,7 +7,10 @@ export function orderUrl(order: Pick<Order, 'payLinkId'>, checkoutBaseUrl: strin
   return `${checkoutBaseUrl}/pay/${order.payLinkId}/`;
 }
 
-export function toCreatedOrderBody(order: Order, checkoutBaseUrl: string): CreatedOrderBody {
+export function toCreatedOrderBody(
+  order: Omit<Order, 'createdAt' | 'expiresAt'>,
+  checkoutBaseUrl: string,
+): CreatedOrderBody {
   return {
     id: order.id,
     amount: penceToPounds(order.amountPence),

@@ -59,7 +59,10 @@ export const orderListQuerySchema = z.strictObject({
     description: 'Only orders with exactly this reference. At most one of them is not UNSUCCESSFUL.',
   }),
   created_from: moment.meta({
-    description: 'Only orders created at this time or later. ISO 8601; a date means its start in UTC.',
+    description:
+      'Only orders created at this time or later. ISO 8601; a date means its start in UTC. To poll, pass the newest ' +
+      '`created_at` that you have seen: no order is missed. An order that was created within the last moments may be ' +
+      'listed a moment later.',
   }),
   created_before: moment.meta({
     description: 'Only orders created before this time. ISO 8601; a date means its start in UTC.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type OrderRules, optional, webhookUrl } from './fields';
-import { CURSOR, NO_CURSOR, pageQuery, uuidCursor } from './page-query';
+import { CURSOR, NO_CURSOR, moment, pageQuery, uuidCursor } from './page-query';
 import { webhookState } from './webhook-response-schemas';
 
 const DAY_SECONDS = 86_400;
@@ -29,7 +29,13 @@ export const webhookListQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: uuidCursor,
   state: webhookState.optional().meta({ description: 'Only webhooks in this state', examples: ['exhausted'] }),
+  created_from: moment.meta({
+    description:
+      'Only webhooks created at this time or later. ISO 8601; a date means its start in UTC. To poll, pass the newest ' +
+      '`created_at` that you have seen: no webhook is missed.',
+  }),
 });
+export type WebhookListQuery = z.infer<typeof webhookListQuerySchema>;
 
 export const timelineQuerySchema = z.strictObject({
   ...pageQuery,

@@ -7,5 +7,18 @@ export async function readClock(db: DbClient): Promise<Date> {
   return rows[0].now;
 }
 
+/**
+ * The end of what lists show completely: every row whose time is earlier is visible to the statements that follow. A
+ * transaction that is still open dates its rows after its start; one that has not begun, after this call.
+ */
+export async function readListEnd(db: DbClient): Promise<Date> {
+  const { rows } = await db.query<{ end: Date }>(
+    `select date_trunc('milliseconds', least(statement_timestamp(), min(xact_start))) as end from pg_stat_activity
+     where backend_xid is not null and datname = current_database() and usename = current_user`,
+  );
+  if (!rows[0]) throw new Error('Postgres returned no time');
+  return rows[0].end;
+}
+
 /** SQL: a moment `ms` milliseconds from now. */
 export const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;

@@ -37,11 +37,14 @@ const REFUSED = /^(23|55P03)/;
  * Runs a statement that callers can make fail. Unlike `db.query`, which closes the connection after every error, it
  * keeps the connection if Postgres refused the statement.
  */
-export async function runStatement(db: Db, statement: pg.QueryConfig): Promise<pg.QueryResult> {
+export async function runStatement<T extends pg.QueryResultRow>(
+  db: Db,
+  statement: pg.QueryConfig,
+): Promise<pg.QueryResult<T>> {
   const client = await db.connect();
   let broken: Error | undefined;
   try {
-    return await client.query(statement);
+    return await client.query<T>(statement);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && REFUSED.test(error.code ?? ''))) broken = error as Error;
     throw error;

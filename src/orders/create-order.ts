@@ -4,13 +4,13 @@ import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
 import type { FieldError } from '../contracts/problem-schema';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
-import { insertOrder } from '../db/insert-order';
+import { type UndatedOrder, insertOrder } from '../db/insert-order';
 import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import type { Seller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
-import { type Order, PAYMENT_TERMS, createHistory } from '../domain/order';
+import { PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
@@ -75,15 +75,16 @@ async function tryToCreate(
 ): Promise<CreatedOrder | undefined> {
   const requestDigest = toRequestDigest(request);
   try {
-    const order = newOrder(deps, seller, request);
+    const order = newOrder(seller, request);
     const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
-    const history = createHistory(order, { actor: 'seller', channel: 'api' });
-    const isNew = await insertOrder(deps.insertDb, {
-      ...history,
+    const history = await insertOrder(deps.insertDb, {
+      order,
+      by: { actor: 'seller', channel: 'api' },
+      expiresAfterMs: deps.expiresAfterMs,
       attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     });
-    if (isNew) {
+    if (history) {
       reportChanges(deps.log, body.id, history.changes);
       // After the response is written, which the call to Temporal would delay.
       setImmediate(() => deps.starter.start(history));
@@ -101,9 +102,8 @@ async function tryToCreate(
   return replay(deps, seller.id, key, requestDigest);
 }
 
-function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderRequest): Order {
+function newOrder(seller: Seller, request: CreateOrderRequest): UndatedOrder {
   const id = randomUUID();
-  const now = Date.now();
   const redirectUrl = request.redirect_url ?? seller.defaultRedirectUrl;
   const cancelUrl = request.cancel_url ?? seller.defaultCancelUrl;
   if (redirectUrl === null) throw new Error('accountErrors refuses an order without a redirect URL');
@@ -120,8 +120,6 @@ function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderR
     webhookUrl: request.webhook_url ?? null,
     payLinkId: randomUUID(),
     pricing: seller.pricing,
-    createdAt: new Date(now).toISOString(),
-    expiresAt: deps.expiresAfterMs === undefined ? null : new Date(now + deps.expiresAfterMs).toISOString(),
     version: 1,
     status: 'CREATED',
     cancelledAt: null,

@@ -3,7 +3,7 @@ import type { OrderBody } from '../contracts/order-schemas';
 import type { OrderListQuery } from '../contracts/request-schemas';
 import { findOrder, findOrders } from '../db/find-orders';
 import type { OrderDependencies } from './dependencies';
-import { MAX_PAGE_BYTES, type Page, countWithin, toPage, unknownCursor } from './list-page';
+import { MAX_PAGE_BYTES, type Page, countWithin, listEnd, toPage, unknownCursor } from './list-page';
 
 /**
  * Lists a seller's orders from their rows, newest first.
@@ -14,7 +14,8 @@ export async function listOrders(
   sellerId: string,
   { limit, cursor, status, reference, created_from, created_before }: OrderListQuery,
 ): Promise<Page<OrderBody>> {
-  const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore: created_before };
+  const createdBefore = created_from === undefined ? created_before : await listEnd(db, created_before);
+  const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore };
   const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1, MAX_PAGE_BYTES);
   if (rows.length === 0 && cursor !== undefined && !(await findOrder(db, cursor, sellerId))) throw unknownCursor();
   const bodies = rows.map(({ order, attachments }) => toOrderBody(order, attachments, checkoutBaseUrl));

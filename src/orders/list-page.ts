@@ -1,4 +1,6 @@
 import { NO_CURSOR } from '../contracts/page-query';
+import { readListEnd } from '../db/clock';
+import type { DbClient } from '../db/pool';
 import { type Problem, invalidRequest } from '../contracts/problem';
 import { stringify } from '../contracts/verbatim-json';
 
@@ -10,6 +12,15 @@ export interface Page<T> {
   items: T[];
   /** Requests the next page; null on the last page. */
   nextCursor: string | null;
+}
+
+/**
+ * The end of a list that is read again from the newest time that it has shown: nothing that is still being saved is
+ * dated before it, so no row is missed.
+ */
+export async function listEnd(db: DbClient, before?: string): Promise<string> {
+  const end = (await readListEnd(db)).toISOString();
+  return before !== undefined && before < end ? before : end;
 }
 
 export interface PageRequest {

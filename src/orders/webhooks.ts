@@ -1,12 +1,12 @@
-import type { WebhookState } from '../domain/webhook';
 import { Problem } from '../contracts/problem';
+import type { WebhookListQuery } from '../contracts/webhook-request-schemas';
 import type { SignedWebhookBody, WebhookEventBody } from '../contracts/webhook-response-schemas';
 import { readClock } from '../db/clock';
 import { findListedWebhook, findWebhookBody, findWebhooks } from '../db/find-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
-import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
+import { type Page, listEnd, toPage, unknownCursor } from './list-page';
 import { isUuid } from '../domain/uuid';
 import { notFound } from './not-found';
 import { readStored } from './read-order';
@@ -19,9 +19,10 @@ import { toWebhookEventBody } from './webhook-response-mapper';
 export async function listWebhooks(
   { db }: OrderDependencies,
   sellerId: string,
-  { limit, cursor, state }: PageRequest & { state?: WebhookState | undefined },
+  { limit, cursor, state, created_from: since }: WebhookListQuery,
 ): Promise<Page<WebhookEventBody>> {
-  const rows = await findWebhooks(db, { sellerId, state, after: cursor }, limit + 1);
+  const until = since === undefined ? undefined : await listEnd(db);
+  const rows = await findWebhooks(db, { sellerId, state, since, until, after: cursor }, limit + 1);
   if (rows.length === 0 && cursor !== undefined && !(await findListedWebhook(db, cursor, sellerId))) {
     throw unknownCursor();
   }

@@ -16,10 +16,16 @@ export async function newSeller(db: Db): Promise<string> {
 }
 
 /** Returns an order that is not inserted yet. */
-export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Partial<NewOrder> = {}): NewOrder {
+export function newOrder(
+  sellerId: string,
+  order: Partial<Order> = {},
+  rest: Partial<Omit<NewOrder, 'order'>> = {},
+): NewOrder & OrderHistory {
   const unique = { id: randomUUID(), payLinkId: randomUUID(), reference: randomUUID(), sellerId };
+  const by = { actor: 'seller', channel: 'api' } as const;
   return {
-    ...createHistory({ ...ORDER, ...unique, ...order }, { actor: 'seller', channel: 'api' }),
+    ...createHistory({ ...ORDER, ...unique, ...order }, by),
+    by,
     attachments: { source: null, metaData: null },
     idempotency: undefined,
     ...rest,
@@ -30,7 +36,7 @@ export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Par
 export async function insertNewOrder(
   db: Db,
   order: Partial<Order> = {},
-  rest: Partial<NewOrder> = {},
+  rest: Partial<Omit<NewOrder, 'order'>> = {},
 ): Promise<OrderHistory> {
   const fresh = newOrder(await newSeller(db), order, rest);
   await insertOrder(db, fresh);

@@ -1,6 +1,11 @@
 -- Accounts with their changes, keys and secrets; orders with their start requests, timelines, idempotency keys, webhooks
 -- and attempts; applications and payments of the hosted checkout; the operators' audit log and rate limits. Amounts are in pence. Times are set by Postgres unless the comment states otherwise.
 
+-- The time of a row by which lists are read. It is taken after the transaction has its id: a reader that sees no older
+-- open transaction has missed no row with an earlier time. In ms, as the API shows it.
+create function listed_time() returns timestamptz language sql volatile as
+  $$ select case when pg_current_xact_id() is not null then date_trunc('milliseconds', clock_timestamp()) end $$;
+
 create table seller (
   id uuid primary key,
   name text not null,
@@ -82,8 +87,8 @@ create table orders (
   source text,
   -- json, not jsonb: it keeps the exact text.
   meta_data json,
-  -- By the clock of the API process, as in the first line of the timeline.
-  created_at timestamptz not null,
+  -- As in the first line of the timeline.
+  created_at timestamptz not null default listed_time(),
   expires_at timestamptz,
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
@@ -129,7 +134,7 @@ create table order_timeline (
   -- How the request was made: see `Channel` in src/domain/status.ts.
   channel text not null,
   reason text,
-  -- By the clock of the process that made it: of `created` the API, of all others the workflow.
+  -- Of a change or a refusal: by the clock of the workflow's process. Of a creation: by Postgres.
   at timestamptz not null,
   -- Of a refused signal, so that a retried activity records it once.
   refusal_id uuid,
@@ -167,7 +172,7 @@ create table webhook_event (
   -- The request that made the change, and its W3C trace context, for logs and traces; null if there was none.
   request_id text,
   traceparent text,
-  created_at timestamptz not null default now(),
+  created_at timestamptz not null default listed_time(),
   unique (order_id, sequence)
 );
 create index webhook_event_pending on webhook_event (order_id) where state = 'pending';

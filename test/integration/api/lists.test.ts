@@ -81,6 +81,57 @@ test('an order that waits for its insert is dated when its turn comes, so that n
   expect(rows[0]!.created_at.getTime()).toBeGreaterThanOrEqual(releasedAt);
 });
 
+/** Polls as a shop does: from the newest time that it has seen. */
+function poller() {
+  const seen = new Set<string>();
+  let newest = '2026-01-01T00:00:00Z';
+  return {
+    seen,
+    async poll(): Promise<void> {
+      const { data } = (await list({ created_from: newest, limit: '100' })).body;
+      for (const { id } of data) seen.add(id);
+      newest = data[0]?.created_at ?? newest;
+    },
+  };
+}
+
+test('a poll by created_from misses no order that is committed after newer ones', async () => {
+  const first = await create();
+  const late = randomUUID();
+  const saving = await holdTransaction(
+    stack.db,
+    `insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url,
+       pay_link_id, pricing, version, status)
+     select $2, seller_id, seller_name, amount_pence, 'late', allowed_payment_terms, redirect_url, gen_random_uuid(),
+       pricing, version, status from orders where id = $1`,
+    [first, late],
+  );
+  const newer = [await create(), await create()];
+  const { poll, seen } = poller();
+  await until(async () => {
+    await poll();
+    return seen.size > 0;
+  }, 'the order from before is listed');
+  await saving.commit();
+  await until(async () => {
+    await poll();
+    return newer.every((one) => seen.has(one));
+  }, 'the newer orders are listed');
+  expect(seen).toEqual(new Set([first, late, ...newer]));
+});
+
+test('a poll by created_from misses no order of six creators', async () => {
+  let created: string[] | undefined;
+  const creating = Promise.all(Array.from({ length: 6 }, () => createMany(10)));
+  void creating.then((ids) => (created = ids.flat()));
+  const { poll, seen } = poller();
+  await until(async () => {
+    await poll();
+    return created && seen.has((await idsOf({ limit: '1' }))[0]!);
+  }, 'the newest order is listed');
+  expect(seen).toEqual(new Set(created));
+});
+
 test('status, reference, created_from and created_before filter the list', async () => {
   const reference = 'INV 1/ü';
   const given = await create(reference);
