@@ -171,7 +171,8 @@ function interruptedError(): Error {
 }
 
 function toTarget({ protocol, hostname, host, port }: URL): buildConnector.Options {
-  const name = isIP(withoutBrackets(hostname)) === 0 ? { servername: hostname } : {};
+  // Certificates and servers do not know the dot that ends a fully qualified name.
+  const name = isIP(withoutBrackets(hostname)) === 0 ? { servername: hostname.replace(/\.$/, '') } : {};
   return { protocol, hostname, host, port, ...name };
 }
 

@@ -46,6 +46,19 @@ describe('a webhook over TLS', () => {
     expect(resumed).toEqual([false, true]);
   });
 
+  test('to a host with a trailing dot is delivered, under its name without the dot', async () => {
+    const names: unknown[] = [];
+    const receiver = await startRecordingTlsServer(trusted, (request, response) => {
+      const socket: any = request.socket;
+      names.push(socket.servername);
+      response.end('thanks');
+    });
+    for (const attempt of await sendTo(`https://hook.example.:${receiver.port}`, trusted.cert)) {
+      expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null });
+    }
+    expect(names).toEqual(['hook.example', 'hook.example']);
+  });
+
   test.each([
     ['is self-signed', selfSigned('hook.example'), undefined, 'self-signed certificate'],
     ['has expired', selfSigned('hook.example', { expired: true }), 'own', 'certificate has expired'],
