@@ -25,16 +25,19 @@ const REFUSED_IPV4 = subnets('ipv4', [
   '168.63.129.16/32',
 ]);
 
-/** Global unicast. All other IPv6 ranges (NAT64, unique local, link local, `::7f00:1`) are internal or unassigned. */
+/** Global unicast. All other IPv6 ranges (local NAT64, unique local, link local, `::7f00:1`) are internal or unassigned. */
 const GLOBAL_IPV6 = subnets('ipv6', ['2000::/3']);
 
 /** Ranges within it that are not public: protocol assignments and Teredo, documentation, 6to4, AS112. */
 const REFUSED_IPV6 = subnets('ipv6', ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48']);
 
+/** The prefix of NAT64. A resolver with DNS64 returns such addresses for every host that has IPv4 only. */
+const NAT64 = subnets('ipv6', ['64:ff9b::/96']);
+
 const MAPPED_IPV4 = subnets('ipv6', ['::ffff:0:0/96']);
 
 /**
- * True for a public IP address. An IPv4-mapped IPv6 address counts as its IPv4 address. False for text that `net.isIP`
+ * True for a public IP address. An IPv6 address that maps or translates an IPv4 address counts as that address. False for text that `net.isIP`
  * does not accept and for an address with a zone (`fe80::1%eth0`).
  */
 export function isPublicAddress(ip: string): boolean {
@@ -43,7 +46,16 @@ export function isPublicAddress(ip: string): boolean {
   if (version === 4) return !REFUSED_IPV4.check(ip, 'ipv4');
   // A BlockList checks a mapped address against its IPv4 rules.
   if (MAPPED_IPV4.check(ip, 'ipv6')) return !REFUSED_IPV4.check(ip, 'ipv6');
+  if (NAT64.check(ip, 'ipv6')) return !REFUSED_IPV4.check(embeddedIpv4(ip), 'ipv4');
   return GLOBAL_IPV6.check(ip, 'ipv6') && !REFUSED_IPV6.check(ip, 'ipv6');
+}
+
+/** The IPv4 address in the last 32 bits of an IPv6 address. */
+function embeddedIpv4(ip: string): string {
+  // The URL parser writes every notation in hexadecimal.
+  const groups = new URL(`http://[${ip}]/`).hostname.slice(1, -1).split(':');
+  const [high = 0, low = 0] = groups.slice(-2).map((group) => Number.parseInt(group || '0', 16));
+  return [high >>> 8, high & 255, low >>> 8, low & 255].join('.');
 }
 
 function subnets(family: 'ipv4' | 'ipv6', list: string[]): BlockList {

@@ -16,14 +16,19 @@ const ranges = refusedIpv4.map((subnet) => {
 const isRefused = (number: number) => ranges.some(({ first, last }) => number >= first && number <= last);
 
 describe('isPublicAddress', () => {
-  test.each(ranges)('is correct at both ends of $subnet, plain and mapped into IPv6', ({ first, last }) => {
-    for (const number of [first - 1, first, last, last + 1].filter((n) => n >= 0 && n < 2 ** 32)) {
-      const ip = toIpv4(number);
-      const hex = `${(number >>> 16).toString(16)}:${(number & 0xffff).toString(16)}`;
-      const verdicts = [ip, `::ffff:${ip}`, `::ffff:${hex}`, `0:0:0:0:0:FFFF:${hex}`].map(isPublicAddress);
-      expect([ip, verdicts]).toEqual([ip, Array(4).fill(!isRefused(number))]);
-    }
-  });
+  test.each(ranges)(
+    'is correct at both ends of $subnet, plain, mapped into IPv6 and translated by NAT64',
+    ({ first, last }) => {
+      for (const number of [first - 1, first, last, last + 1].filter((n) => n >= 0 && n < 2 ** 32)) {
+        const ip = toIpv4(number);
+        const hex = `${(number >>> 16).toString(16)}:${(number & 0xffff).toString(16)}`;
+        const mapped = [`::ffff:${ip}`, `::ffff:${hex}`, `0:0:0:0:0:FFFF:${hex}`];
+        const translated = [`64:ff9b::${ip}`, `64:ff9b::${hex}`, `0064:FF9B:0:0:0:0:${hex}`];
+        const verdicts = [ip, ...mapped, ...translated].map(isPublicAddress);
+        expect([ip, verdicts]).toEqual([ip, Array(7).fill(!isRefused(number))]);
+      }
+    },
+  );
 
   test('agrees with plain arithmetic over all of IPv4', () => {
     const wrong: string[] = [];
@@ -40,7 +45,9 @@ describe('isPublicAddress', () => {
     ['loopback', '::1'],
     ['IPv4-compatible', '::7f00:1'],
     ['IPv4-compatible, public inside', '::808:808'],
-    ['NAT64', '64:ff9b::a9fe:a9fe'],
+    ['NAT64 of 169.254.169.254', '64:ff9b::a9fe:a9fe'],
+    ['NAT64 of 0.0.0.0', '64:ff9b::'],
+    ['after NAT64', '64:ff9b::1:808:808'],
     ['NAT64, local', '64:ff9b:1::1'],
     ['IPv4-translated', '::ffff:0:7f00:1'],
     ['discard only', '100::1'],
@@ -76,6 +83,9 @@ describe('isPublicAddress', () => {
     '223.255.255.255',
     '::ffff:8.8.8.8',
     '::ffff:808:808',
+    '64:ff9b::8.8.8.8',
+    '64:ff9b::808:808',
+    '64:ff9b::101:1',
     '2000::1',
     '2001:200::1',
     '2001:4860:4860::8888',
