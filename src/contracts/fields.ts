@@ -132,13 +132,21 @@ export const paymentTerms = z.preprocess(
     .meta({ uniqueItems: true }),
 );
 
+/** The URL of a page. */
+export function pageUrl({ httpsOnly }: Pick<OrderRules, 'httpsOnly'>) {
+  return url(httpsOnly, (value) => checkPageUrl(value, httpsOnly));
+}
+
+/** The URL of a page that customers return to, which gets the parameter `orderId`. */
 export function redirectUrl({ httpsOnly }: Pick<OrderRules, 'httpsOnly'>) {
-  return url(httpsOnly, (value) => checkRedirectUrl(value, httpsOnly));
+  return url(httpsOnly, (value) => checkPageUrl(value, httpsOnly) ?? checkParameters(value));
 }
 
 export function webhookUrl({ checkWebhookUrl }: OrderRules) {
   return url(checkWebhookUrl('http://shop.example/') !== undefined, checkWebhookUrl);
 }
+
+const TOO_LONG = `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
 
 /** @param check returns why a URL is refused, or undefined */
 function url(httpsOnly: boolean, check: (value: string) => string | undefined) {
@@ -156,11 +164,18 @@ function url(httpsOnly: boolean, check: (value: string) => string | undefined) {
     });
 }
 
-function checkRedirectUrl(value: string, httpsOnly: boolean): string | undefined {
-  if (value.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters`;
+function checkParameters(value: string): string | undefined {
+  return new URL(value).searchParams.has('orderId')
+    ? 'must not have the parameter orderId: the service adds one with the ID of the order'
+    : undefined;
+}
+
+function checkPageUrl(value: string, httpsOnly: boolean): string | undefined {
+  if (value.length > MAX_URL_LENGTH) return TOO_LONG;
   // URL() silently drops or rewrites these characters, so the stored URL would differ from the one that was sent.
   if (/[\\\s]|[^\P{C}]/u.test(value)) return 'must not contain backslashes, whitespace or control characters';
   if (!/^https?:\/\/[^/?#]/i.test(value) || !URL.canParse(value)) return 'must be an absolute http(s) URL';
+  if (new URL(value).href.length > MAX_URL_LENGTH) return TOO_LONG;
   if (httpsOnly && new URL(value).protocol !== 'https:') return 'must use https';
   // Checked in the text, because URL() drops an empty user name.
   if (/^[^/]+\/\/[^/?#]*@/.test(value)) return 'must not contain a user name or password';

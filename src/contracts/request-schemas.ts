@@ -27,8 +27,8 @@ export function createOrderRequestSchema(rules: OrderRules) {
       }),
       redirect_url: optional(redirectUrl(rules)).meta({
         description:
-          'Where the customer returns when the order is SUCCESSFUL, with the query parameter `orderId` added. ' +
-          'Required if your account has no default. User names are not allowed. Must be https if the service runs ' +
+          'Where the customer returns when the order is SUCCESSFUL, with the query parameter `orderId` added: a ' +
+          'URL that has one already is refused. Required if your account has no default. User names are not allowed. Must be https if the service runs ' +
           'in production, also for a sandbox account.',
       }),
       cancel_url: optional(redirectUrl(rules)).meta({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_POUNDS } from '../domain/limits';
 import { poundsToPence } from '../domain/money';
-import { redirectUrl, refuse, text } from './fields';
+import { pageUrl, redirectUrl, refuse, text } from './fields';
 import { toPricing } from './order-mapper';
 
 /** Keeps a checkout page with its logo under 50 KB. */
@@ -52,7 +52,7 @@ export function accountSchema(httpsOnly: boolean) {
     name: text(255).optional(),
     redirect_url: redirectUrl({ httpsOnly }).nullish(),
     cancel_url: redirectUrl({ httpsOnly }).nullish(),
-    shop_url: redirectUrl({ httpsOnly }).nullish(),
+    shop_url: pageUrl({ httpsOnly }).nullish(),
     pricing: pricing.optional(),
     brand_colour: z
       .string()
@@ -61,7 +61,7 @@ export function accountSchema(httpsOnly: boolean) {
       .nullish(),
     logo: logo.nullish(),
     contact_email: z.email('must be an email address').max(254).nullish(),
-    help_url: redirectUrl({ httpsOnly }).nullish(),
+    help_url: pageUrl({ httpsOnly }).nullish(),
     max_order_amount: maxOrderAmount.nullish(),
     rate_limit: z.coerce
       .number()

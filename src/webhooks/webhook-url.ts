@@ -27,7 +27,8 @@ export function checkWebhookUrl(url: string, policy: AddressPolicy): string | un
   if (REWRITTEN.test(url)) return 'must not contain backslashes, whitespace or control characters';
   const authority = SCHEME_AND_AUTHORITY.exec(url)?.[1];
   if (authority === undefined || !URL.canParse(url)) return 'must be an absolute URL with a valid host';
-  const { protocol, hostname, port } = new URL(url);
+  const { href, protocol, hostname, port } = new URL(url);
+  if (href.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
   const badScheme = checkScheme(protocol, policy);
   if (badScheme !== undefined) return badScheme;
   if (authority.includes('@')) return 'must not contain a user name or password';

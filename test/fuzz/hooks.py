@@ -25,7 +25,7 @@ schemathesis.openapi.format(
         "https://{}.example{}{}".format,
         st.from_regex(r"[a-z]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True, alphabet=st.characters(codec="ascii")),
         st.sampled_from(["", ":8443", "/", "/hooks", "/a%20b/", "/caf%C3%A9"]),
-        st.sampled_from(["", "?", "?a=1", "?orderId=7&b=%26"]),
+        st.sampled_from(["", "?", "?a=1", "?order=7&b=%26"]),
     ),
 )
 

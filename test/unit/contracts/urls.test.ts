@@ -10,7 +10,8 @@ describe.each(['redirect_url', 'cancel_url'] as const)('%s', (field) => {
     'https://shop.example:8443/done',
     'HTTPS://shop.example/done',
     'https://bücher.example/straße',
-    'https://shop.example/done?orderId=1',
+    'https://shop.example/done?orderid=1&xorderId=1&a=orderId',
+    'https://shop.example/done#?orderId=1',
     'https://shop.example/user@host?mail=a@b.example',
     'https://localhost/done',
     'https://127.0.0.1/done',
@@ -54,6 +55,11 @@ describe.each(['redirect_url', 'cancel_url'] as const)('%s', (field) => {
     'https://shop.example/\u202e',
     'https://shop.example/\ud800',
     `https://shop.example/${'a'.repeat(2028)}`,
+    `https://shop.example/${'é'.repeat(400)}`,
+    `https://shop.example/?${'ü'.repeat(2000)}`,
+    'https://shop.example/finish?orderId=1',
+    'https://shop.example/finish?a=1&orderId',
+    'https://shop.example/finish?%6Frder%49d=1#top',
     `https://shop.example/${'a'.repeat(10_000)}`,
   ])('%j is refused', (url) => {
     expect(errorsOfData({ [field]: url })).toEqual([`/data/${field} invalid_url`]);
@@ -90,6 +96,7 @@ describe('webhook_url', () => {
     'https://shop.example\\hooks',
     'https://shop.example/\r\nX: y',
     `https://shop.example/${'a'.repeat(10_000)}`,
+    `https://shop.example/${'é'.repeat(400)}`,
     '',
   ])('%j is refused', (webhook_url) => {
     expect(errorsOfData({ webhook_url })).toEqual(['/data/webhook_url invalid_url']);
