@@ -28,6 +28,10 @@ export function signWebhook(secrets: readonly string[], id: string, timestamp: n
 export function webhookHeaders(id: string, timestamp: number, signature: string): Record<string, string> {
   return {
     'content-type': 'application/json',
+    // Some firewalls block requests without it.
+    accept: '*/*',
+    // The response is logged as it arrives.
+    'accept-encoding': 'identity',
     'user-agent': 'order-service-webhooks/1',
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),

@@ -57,6 +57,8 @@ export const signedWebhook: SignedWebhookBody = {
   ...webhookEvent,
   request_headers: {
     'content-type': 'application/json',
+    accept: '*/*',
+    'accept-encoding': 'identity',
     'user-agent': 'order-service-webhooks/1',
     'webhook-id': webhookEvent.id,
     'webhook-timestamp': '1795254000',

@@ -22,6 +22,7 @@ const webhookHeaders = z.object({
     pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$',
   }),
   traceparent: z.string().optional().meta({ description: 'W3C Trace Context of the request that made the change' }),
+  'Accept-Encoding': z.string().meta({ description: 'The response is logged as it arrives', examples: ['identity'] }),
   'User-Agent': z.string().meta({ description: 'The sender', examples: ['order-service-webhooks/1'] }),
 });
 

@@ -13,7 +13,7 @@ import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, stopAll, webhook } 
 afterEach(stopAll);
 
 describe('a webhook', () => {
-  test('reaches the receiver byte for byte, with a signature that verifies', async () => {
+  test('reaches the receiver byte for byte, with a signature that verifies, and asks for an answer that is not compressed', async () => {
     const receiver = await startRecordingServer((_request, response) => response.end('thanks'));
     const secret = generateWebhookSecret();
     const timestamp = Math.floor(Date.now() / 1000);
@@ -45,6 +45,8 @@ describe('a webhook', () => {
       connection: 'close',
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
+      accept: '*/*',
+      'accept-encoding': 'identity',
       'user-agent': 'order-service-webhooks/1',
       'webhook-id': 'evt_7',
       'webhook-timestamp': String(timestamp),
