@@ -8,6 +8,7 @@ import {
   idempotencyKeySchema,
   orderListQuerySchema,
   progressRequestSchema,
+  unquoteKey,
 } from '../contracts/request-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
@@ -207,7 +208,7 @@ function progressOf(ctx: Context) {
 
 function idempotencyKeyOf(ctx: Context): string | undefined {
   if (ctx.headers['idempotency-key'] === undefined) return undefined;
-  const key = ctx.get('Idempotency-Key');
+  const key = unquoteKey(ctx.get('Idempotency-Key'));
   const { error } = idempotencyKeySchema.safeParse(key);
   if (error) throw new Problem('invalid_idempotency_key', error.issues.map(({ message }) => message).join(' '));
   return key;

@@ -78,12 +78,25 @@ export const idempotencyKeySchema = z
   .optional()
   .meta({
     description:
-      'Makes the request safe to repeat. 1 to 255 printable ASCII characters without spaces. Use one key for each ' +
+      'Makes the request safe to repeat. 1 to 255 printable ASCII characters without spaces, as they are or as a quoted ' +
+      'string: `K` and `"K"` are the same key. Use one key for each ' +
       'payment attempt: repeat a request with the same key, and use a new key if the cart changes or its order is ' +
       'UNSUCCESSFUL.',
     examples: ['web-100042-1'],
     param: { id: 'Idempotency-Key' },
   });
+
+/** A quoted string of RFC 9651. */
+const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
+
+/**
+ * Returns the key that the header holds: the draft's quoted string, or the bare key.
+ * @returns an empty text, which is no valid key, for a quoted string that does not end
+ */
+export function unquoteKey(header: string): string {
+  if (!header.startsWith('"')) return header;
+  return QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1') ?? '';
+}
 
 const progressEvent = z
   .enum(PROGRESS_EVENTS)
