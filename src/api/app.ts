@@ -17,7 +17,6 @@ import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
 import { requestMetrics } from './request-metrics';
 import { signResponses } from './response-signature';
-import { sendJson } from './send-json';
 import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
 import { webhookRoutes } from './webhook-routes';
 
@@ -65,7 +64,6 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
-  app.use(sendJson());
   app.use(renderProblems());
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);

@@ -2,9 +2,8 @@ import type { EventEmitter } from 'node:events';
 import bodyParser from 'koa-bodyparser';
 import { toPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest } from '../contracts/problem';
-import { recordSource } from '../contracts/verbatim-json';
 import type { Context, RouteMiddleware, Next } from './context';
-import { inspectJson } from './inspect-json';
+import { findDuplicateKey } from './duplicate-key';
 import { hasTimedOut, requestTimeout } from './reject-request';
 
 /**
@@ -52,7 +51,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
         'The body is not valid UTF-8, or contains U+FFFD, the replacement character.',
       );
     }
-    recordMetaData(raw, ctx.request.body);
+    refuseDuplicateKeys(raw);
     await next();
   }
 
@@ -67,17 +66,11 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
 /** Compressed bodies are refused: a few bytes can expand to megabytes. */
 export const isCompressed = (encoding: string): boolean => !['', 'identity'].includes(encoding.toLowerCase());
 
-/**
- * Records the source text of `meta_data`.
- * @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value to use
- */
-function recordMetaData(raw: string, body: unknown): void {
-  const { duplicate, source } = inspectJson(raw, ['data', 'meta_data']);
-  if (duplicate) {
-    throw invalidRequest([{ code: 'duplicate_key', detail: 'must be given once', pointer: toPointer(duplicate) }]);
-  }
-  const metaData = (body as { data?: { meta_data?: unknown } | null } | null)?.data?.meta_data;
-  if (typeof metaData === 'object' && metaData !== null && source !== undefined) recordSource(metaData, source);
+/** @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value to use */
+function refuseDuplicateKeys(raw: string): void {
+  const duplicate = findDuplicateKey(raw);
+  if (!duplicate) return;
+  throw invalidRequest([{ code: 'duplicate_key', detail: 'must be given once', pointer: toPointer(duplicate) }]);
 }
 
 /** Some proxies forward a request without a body as a chunked one without chunks. */

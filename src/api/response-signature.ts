@@ -11,8 +11,9 @@ export function signResponses(header: string): Middleware<State> {
     await next();
     const { apiKey } = ctx.state;
     if (apiKey === undefined) return;
-    // `sendJson` has serialized the body, and a compressed one is a buffer: the signature covers exactly the bytes
-    // sent.
+    // The bytes that are signed are sent: Koa would serialize an object later.
+    const isObject = typeof ctx.body === 'object' && ctx.body !== null && !Buffer.isBuffer(ctx.body);
+    if (isObject) ctx.body = JSON.stringify(ctx.body);
     const body = Buffer.isBuffer(ctx.body) ? ctx.body : String(ctx.body ?? '');
     ctx.set(header, createHmac('sha256', apiKey).update(body).digest('base64'));
   };

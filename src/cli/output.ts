@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { stringify } from '../contracts/verbatim-json';
 import { escapeControls } from '../domain/escape-controls';
 import { CliError } from './cli-error';
 
@@ -10,7 +9,7 @@ export type Row = Readonly<Record<string, unknown>>;
  * @param note a sentence that only people need, so `--json` omits it
  */
 export async function print(command: Command, result: Row | readonly Row[], note?: string): Promise<void> {
-  if (wantsJson(command)) return write(`${inSpaces(stringify(result, 2))}\n`);
+  if (wantsJson(command)) return write(`${JSON.stringify(result, null, 2)}\n`);
   const text = Array.isArray(result) ? toTable(result) : toLines(result as Row);
   await write(note === undefined ? text : `${text}\n${note}\n`);
 }
@@ -33,13 +32,6 @@ export function write(text: string): Promise<void> {
 function toWriteError(error: NodeJS.ErrnoException): Error {
   if (error.code !== 'EPIPE') return error;
   return new CliError('standard output was closed before the command ended: it may have done only a part of its work');
-}
-
-/**
- * JSON with spaces for tabs and carriage returns. They can only be between tokens, as callers sent them in `meta_data`.
- */
-function inSpaces(json: string): string {
-  return json.replace(/[\t\r]/g, ' ');
 }
 
 /** How lists show the kind of an account. */
@@ -66,5 +58,5 @@ export function toTable(rows: readonly Row[]): string {
 function toText(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (typeof value === 'string') return escapeControls(value);
-  return value instanceof Date ? value.toISOString() : inSpaces(stringify(value)).replaceAll('\n', ' ');
+  return value instanceof Date ? value.toISOString() : JSON.stringify(value);
 }

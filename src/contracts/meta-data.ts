@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { refuse } from './fields';
 import type { FieldErrorCode } from './problem-schema';
-import { sourceOf } from './verbatim-json';
 
 const MAX_META_DATA_BYTES = 16 * 1024;
 const MAX_META_DATA_DEPTH = 32;
@@ -14,20 +13,26 @@ const anyObject = z
   )
   .meta({ override: { type: 'object', additionalProperties: {} } });
 
-/** Custom data of a shop: any JSON object. Its text is kept, because parsing loses key order and digits of numbers. */
-export const metaData = anyObject.transform((value, context): string => {
+/** Custom data of a shop: any JSON object. */
+export const metaData = anyObject.transform((value, context): Record<string, unknown> => {
   // The depth is checked first, because everything else recurses.
   if (deeperThan(value, MAX_META_DATA_DEPTH)) {
     return refuse(context, 'too_deep', `must not be nested more than ${MAX_META_DATA_DEPTH} levels deep`);
   }
-  const source = Array.isArray(value) ? '{}' : sourceOf(value);
-  if (Buffer.byteLength(source) > MAX_META_DATA_BYTES) return refuse(context, 'too_big', 'must be at most 16 KiB');
+  if (Array.isArray(value)) return {};
+  if (Buffer.byteLength(JSON.stringify(value)) > MAX_META_DATA_BYTES) {
+    return refuse(context, 'too_big', 'must be at most 16 KiB');
+  }
   if (hasKey(value, '__proto__')) refuse(context, 'forbidden_key', 'must not contain the key __proto__');
-  if (stringsOf(value).some((text) => /\0|\p{Surrogate}/u.test(text))) {
-    // Postgres stores the escapes, but many parsers, its own included, cannot read them.
+  const leaves = leavesOf(value);
+  // JSON has no infinity: 1e400 would be returned as null.
+  if (leaves.includes(Infinity) || leaves.includes(-Infinity)) {
+    refuse(context, 'invalid_value', 'must not contain numbers that are too large for a double');
+  }
+  if (leaves.some((leaf) => typeof leaf === 'string' && /\0|\p{Surrogate}/u.test(leaf))) {
     refuse(context, 'invalid_characters', 'must not contain NUL characters or lone surrogates');
   }
-  return source;
+  return value;
 });
 
 function deeperThan(value: unknown, depth: number): boolean {
@@ -35,11 +40,10 @@ function deeperThan(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((child) => deeperThan(child, depth - 1));
 }
 
-/** All keys and strings within a value. */
-function stringsOf(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, child]) => [key, ...stringsOf(child)]);
+/** All keys, and all values that are no objects or arrays. */
+function leavesOf(value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null) return [value];
+  return Object.entries(value).flatMap(([key, child]) => [key, ...leavesOf(child)]);
 }
 
 function hasKey(value: unknown, key: string): boolean {

@@ -1,6 +1,5 @@
 import { penceToPounds } from '../domain/money';
 import type { Attachments, Order, Pricing } from '../domain/order';
-import { verbatim } from './verbatim-json';
 import type { CreatedOrderBody, OrderBody, PricingBody } from './order-schemas';
 
 export function orderUrl(order: Pick<Order, 'payLinkId'>, checkoutBaseUrl: string): string {
@@ -21,7 +20,6 @@ export function toCreatedOrderBody(
   };
 }
 
-/** @returns a body for `stringify`, which writes `meta_data` exactly as the shop sent it */
 export function toOrderBody(order: Order, { source, metaData }: Attachments, checkoutBaseUrl: string): OrderBody {
   return {
     id: order.id,
@@ -41,7 +39,7 @@ export function toOrderBody(order: Order, { source, metaData }: Attachments, che
     ...(order.expiresAt !== null && { expires_at: order.expiresAt }),
     ...(order.cancelledAt !== null && { cancelled_at: order.cancelledAt }),
     ...(source !== null && { source }),
-    ...(metaData !== null && { meta_data: verbatim(metaData) }),
+    ...(metaData !== null && { meta_data: metaData }),
   };
 }
 

@@ -42,9 +42,9 @@ export function createOrderRequestSchema(rules: OrderRules) {
       }),
       meta_data: optional(metaData).meta({
         description:
-          'Custom data, returned with the order exactly as sent, byte for byte. At most 16 KiB as sent and 32 levels ' +
-          'deep. An empty array means an empty object, and is returned as `{}`. NUL characters and the key `__proto__` ' +
-          'are not allowed.',
+          'Custom data, returned with the order: the same JSON values, maybe with another order of keys. Numbers are ' +
+          'doubles. At most 16 KiB of JSON without spaces, and 32 levels deep. An empty array means an empty object, and ' +
+          'is returned as `{}`. NUL characters, the key `__proto__` and numbers beyond a double are not allowed.',
       }),
     }),
   });

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { type Attachments, type OrderChange, type OrderHistory, stateAfter, withState } from '../domain/order';
 import type { RequestContext } from '../domain/request-context';
 import { toOrderBody } from './order-mapper';
-import { stringify } from './verbatim-json';
 import { toOrderStatusChanged } from './webhook-mapper';
 
 /** The webhook for one status change: its body is fixed here and never built again. */
@@ -23,7 +22,7 @@ export function toStatusWebhook(
   checkoutBaseUrl: string,
 ): StatusWebhook {
   const after = withState(order, stateAfter({ order, changes: [...changes, change] }, change));
-  const body = stringify(toOrderStatusChanged(change, toOrderBody(after, attachments, checkoutBaseUrl), sequence));
+  const body = JSON.stringify(toOrderStatusChanged(change, toOrderBody(after, attachments, checkoutBaseUrl), sequence));
   return { id: webhookId(order.id, sequence, body), sequence, body };
 }
 

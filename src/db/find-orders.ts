@@ -42,7 +42,7 @@ const STARTED = 'not exists (select from start_request s where s.order_id = o.id
 const ORDER_COLUMNS = `o.id, o.seller_id as "sellerId", o.seller_name as "sellerName", o.sandbox,
   o.amount_pence as "amountPence", o.reference, o.allowed_payment_terms as "allowedPaymentTerms",
   o.redirect_url as "redirectUrl", o.cancel_url as "cancelUrl", o.webhook_url as "webhookUrl",
-  o.pay_link_id as "payLinkId", o.pricing, o.source, o.meta_data::text as "metaData", o.created_at as "createdAt",
+  o.pay_link_id as "payLinkId", o.pricing, o.source, o.meta_data as "metaData", o.created_at as "createdAt",
   o.expires_at as "expiresAt", o.version, o.status, o.cancelled_at as "cancelledAt"`;
 
 /** SQL: the columns of `StoredOrderRow`, of an order `o`. */
@@ -201,6 +201,7 @@ export interface OrderFilter {
 
 /**
  * Lists orders, newest first. Orders that are created between two pages do not shift the pages.
+ * @returns also the size of each order's `meta_data` in Postgres
  * @param maxBytes the list ends with the order whose `meta_data` makes it larger; null for no limit
  */
 export async function findOrders(
@@ -208,12 +209,12 @@ export async function findOrders(
   filter: OrderFilter,
   limit: number,
   maxBytes: number | null = null,
-): Promise<ListedOrder[]> {
+): Promise<(ListedOrder & { metaDataBytes: number })[]> {
   const { sellerId, status, reference, createdFrom, createdBefore, after } = filter;
-  const { rows } = await db.query<OrderRow>(
-    `select * from (select *, sum(octet_length("metaData")) over (
+  const { rows } = await db.query<OrderRow & { metaDataBytes: number }>(
+    `select * from (select *, sum("metaDataBytes") over (
        order by "createdAt" desc, id desc rows between unbounded preceding and 1 preceding) as bytes_before from (
-     select ${ORDER_COLUMNS} from orders o
+     select ${ORDER_COLUMNS}, coalesce(octet_length(o.meta_data::text), 0) as "metaDataBytes" from orders o
      where ($1::uuid is null or o.seller_id = $1) and ($2::text is null or o.status = $2)
        and ($3::text is null or o.reference = $3)
        and ($4::timestamptz is null or o.created_at >= $4) and ($5::timestamptz is null or o.created_at < $5)
@@ -223,5 +224,5 @@ export async function findOrders(
      where $8::integer is null or coalesce(bytes_before, 0) <= $8 order by "createdAt" desc, id desc`,
     [sellerId, status, reference, createdFrom, createdBefore, after, limit, maxBytes],
   );
-  return rows.map(toListedOrder);
+  return rows.map((row) => ({ ...toListedOrder(row), metaDataBytes: row.metaDataBytes }));
 }

@@ -53,11 +53,10 @@ export interface Order extends OrderFacts, OrderState {}
 export interface WorkflowOrder
   extends OrderState, Pick<OrderFacts, 'id' | 'sellerName' | 'amountPence' | 'reference'> {}
 
-/** Data that a shop attaches to its order. It is returned unchanged. */
+/** Data that a shop attaches to its order. */
 export interface Attachments {
   source: string | null;
-  /** A JSON object, as the exact text that the shop sent. */
-  metaData: string | null;
+  metaData: Record<string, unknown> | null;
 }
 
 /** The change that made `version`. */

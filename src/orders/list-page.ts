@@ -2,7 +2,6 @@ import { NO_CURSOR } from '../contracts/page-query';
 import { readListEnd } from '../db/clock';
 import type { DbClient } from '../db/pool';
 import { type Problem, invalidRequest } from '../contracts/problem';
-import { stringify } from '../contracts/verbatim-json';
 
 /** Items can be large, because of `meta_data` or of what a webhook's receiver answers, so a page ends once it has this size. */
 export const MAX_PAGE_BYTES = 256 * 1024;
@@ -41,11 +40,12 @@ export function toPage<T>(rows: T[], limit: number, cursorOf: (item: T) => strin
 }
 
 /**
- * Measures in bytes, as the query for orders does: if that cuts the list, the last item is over the limit here too.
  * @returns the number of items until their size exceeds `MAX_PAGE_BYTES`; at least 1
  */
-export function countWithin(items: readonly object[]): number {
+export function countWithin<T>(items: readonly T[], sizeOf: (item: T, index: number) => number = bytesOf): number {
   let bytes = 0;
-  const over = items.findIndex((item) => (bytes += Buffer.byteLength(stringify(item))) > MAX_PAGE_BYTES);
+  const over = items.findIndex((item, index) => (bytes += sizeOf(item, index)) > MAX_PAGE_BYTES);
   return over === -1 ? items.length : Math.max(over, 1);
 }
+
+export const bytesOf = (item: unknown): number => Buffer.byteLength(JSON.stringify(item));

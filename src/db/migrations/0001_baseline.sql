@@ -86,7 +86,7 @@ create table orders (
   pricing jsonb not null,
   source text,
   -- json, not jsonb: it keeps the exact text.
-  meta_data json,
+  meta_data jsonb,
   -- As in the first line of the timeline.
   created_at timestamptz not null default listed_time(),
   expires_at timestamptz,

@@ -125,8 +125,6 @@ describe('a call that repeats its Idempotency-Key', () => {
   });
 
   test.each([
-    ['9007199254740993', '9007199254740992'],
-    ['12.50', '12.5'],
     ['1', '"1"'],
     ['[1]', '["1"]'],
   ])('is refused if it changes %s in meta_data to %s', async (before, after) => {

@@ -79,15 +79,14 @@ describe('in meta_data,', () => {
       bytes,
       Buffer.from('}}}'),
     ]);
-  /** The returned text of the value, or the error code. */
+  /** The returned value, or the error code. */
   const roundTrips = (cases: JsonCase[]) =>
     inBatches(cases, 20, async (one) => {
       const response = await send('create', wrap(one, randomUUID()));
       if (response.status !== 201) {
         return [one.name, expectProblem(response, response.status, response.body.code as string).errors[0]!.code];
       }
-      const { text } = await stack.api.get(response.body.data.id);
-      return [one.name, text.slice(text.indexOf('"value":') + '"value":'.length, -'}}}'.length)];
+      return [one.name, (await stack.api.get(response.body.data.id)).body.data.meta_data.value];
     });
 
   /** Values that many parsers cannot read, and duplicate keys. */
@@ -98,6 +97,8 @@ describe('in meta_data,', () => {
     y_string_null_escape: 'invalid_characters',
   };
   const UNCHANGED = 'unchanged';
+  /** Without the sign of -0, which JSON.stringify does not write. */
+  const parsed = ({ bytes }: JsonCase): unknown => JSON.parse(JSON.stringify(JSON.parse(bytes.toString())));
   /** Results for the `i_` files, which a parser may accept or reject. */
   const UNDEFINED_BEHAVIOUR: [RegExp, string][] = [
     [/^i_number_/, UNCHANGED],
@@ -106,9 +107,11 @@ describe('in meta_data,', () => {
     [/^i_/, 'malformed_json'],
   ];
 
-  test('a valid JSON value is returned byte for byte', async () => {
+  test('a valid JSON value is returned', async () => {
     const cases = kind('y_');
-    expect(await roundTrips(cases)).toEqual(cases.map(({ name, bytes }) => [name, REFUSED[name] ?? bytes.toString()]));
+    expect(await roundTrips(cases)).toEqual(
+      cases.map(({ name, bytes }) => [name, REFUSED[name] ?? parsed({ name, bytes })]),
+    );
   });
 
   test('invalid JSON is refused', async () => {
@@ -118,11 +121,12 @@ describe('in meta_data,', () => {
     );
   });
 
-  test('a value that parsers may accept or reject is never returned as another value', async () => {
+  test('a value that parsers may accept or reject is never returned as another value than that of JSON.parse', async () => {
     const cases = kind('i_');
     const expected = ({ name, bytes }: JsonCase) => {
       const result = UNDEFINED_BEHAVIOUR.find(([pattern]) => pattern.test(name))![1];
-      return result === UNCHANGED ? bytes.toString() : result;
+      if (result !== UNCHANGED) return result;
+      return Number.isFinite(JSON.parse(bytes.toString())[0]) ? parsed({ name, bytes }) : 'invalid_value';
     };
     expect(await roundTrips(cases)).toEqual(cases.map((one) => [one.name, expected(one)]));
   });

@@ -137,7 +137,7 @@ describe('text from outside with control and direction characters', () => {
     expect(run.json().meta_data).toEqual(meta_data);
     const table = (await cli('order', 'show', id)).stdout;
     expect(table).not.toMatch(UNSAFE);
-    expect(table).toMatch(/^meta_data: +\{ "\\u009b2J.*\}$/m);
+    expect(table).toMatch(/^meta_data: +\{"\\u009b2J.*\}$/m);
   });
 
   test("in a cancellation's reason and an argument is printed as escapes", async () => {

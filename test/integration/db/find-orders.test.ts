@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 test('a new order is read as it was inserted, with its first change and a workflow that is not started', async () => {
-  const attachments = { source: 'shop', metaData: '{"z": 1.10,\n "10": 12345678901234567890, "9": -0}' };
+  const attachments = { source: 'shop', metaData: { z: 1.1, 10: [1e308, null], 9: { a: 'é' } } };
   const pricing = {
     representativeInterest: 9.9,
     promotions: [{ name: 'x', interestFreeDays: 3, validUntil: '2027-01-31' }],

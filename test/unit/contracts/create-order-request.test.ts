@@ -14,7 +14,7 @@ describe('a create request', () => {
       source: 'woocommerce 9.1',
     };
     const meta_data = { cart: [1, 2, { sku: 'a' }] };
-    const request = { amount: 123_450, reference: 'order 17', ...rest, meta_data: JSON.stringify(meta_data) };
+    const request = { amount: 123_450, reference: 'order 17', ...rest, meta_data };
     expect(accept({ ...rest, meta_data })).toEqual(request);
   });
 

@@ -8,7 +8,8 @@ const FAILURES: [string, Error, RegExp][] = [
 ];
 
 test.each(FAILURES)('a test webhook that fails states whether it was sent: %s', async (_, error, detail) => {
-  const deps = { workflows: { testWebhook: () => Promise.reject(error) } } as unknown as OrderDependencies;
+  const db = { query: () => Promise.resolve({ rows: [] }) };
+  const deps = { db, workflows: { testWebhook: () => Promise.reject(error) } } as unknown as OrderDependencies;
   const problem: unknown = await testWebhook(deps, 'a', 'https://shop.example/').catch((thrown: unknown) => thrown);
   expect(problem).toMatchObject({ code: 'service_unavailable', message: expect.stringMatching(detail) });
 });

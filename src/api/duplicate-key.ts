@@ -2,7 +2,6 @@
 const TOKEN = /["[\]{},]/g;
 
 interface Container {
-  start: number;
   /** The latest key of an object, or the latest index of an array. */
   key: PropertyKey;
   /** Undefined for an array. */
@@ -12,30 +11,23 @@ interface Container {
 }
 
 /**
- * Finds what JSON.parse hides. Linear, and without recursion, so that no body is expensive.
+ * Finds the path of the first key that an object has twice, which JSON.parse hides. Linear, and without recursion, so that no
+ * body is expensive.
  * @param text valid JSON
- * @param path of an object or array
- * @returns the path of the first duplicate key, and the source text of the value at `path`
  */
-export function inspectJson(
-  text: string,
-  path: readonly PropertyKey[],
-): { duplicate: readonly PropertyKey[] | undefined; source: string | undefined } {
+export function findDuplicateKey(text: string): readonly PropertyKey[] | undefined {
   const open: Container[] = [];
-  let source: string | undefined;
   const pattern = new RegExp(TOKEN);
   for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
     const { 0: token, index } = match;
     const current = open.at(-1);
     if (token === '"') pattern.lastIndex = endOfString(text, index);
     if (token === '{') {
-      open.push({ start: index, key: '', keys: new Set(), awaitsKey: true });
+      open.push({ key: '', keys: new Set(), awaitsKey: true });
     } else if (token === '[') {
-      open.push({ start: index, key: 0, keys: undefined, awaitsKey: false });
+      open.push({ key: 0, keys: undefined, awaitsKey: false });
     } else if (token === '}' || token === ']') {
       open.pop();
-      const isWatched = open.length === path.length && open.every(({ key }, depth) => key === path[depth]);
-      if (isWatched && current) source = text.slice(current.start, index + 1);
     } else if (token === ',' && current) {
       if (current.keys) current.awaitsKey = true;
       else current.key = Number(current.key) + 1;
@@ -43,11 +35,11 @@ export function inspectJson(
       const key = JSON.parse(text.slice(index, pattern.lastIndex)) as string;
       current.key = key;
       current.awaitsKey = false;
-      if (current.keys.has(key)) return { duplicate: open.map((container) => container.key), source };
+      if (current.keys.has(key)) return open.map((container) => container.key);
       current.keys.add(key);
     }
   }
-  return { duplicate: undefined, source };
+  return undefined;
 }
 
 /** A pattern for the whole string would overflow the stack if the string has millions of escapes. */
