@@ -6,7 +6,7 @@ import { type StoredOrder, findOrder } from '../src/db/find-orders';
 import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
-import { type Payment, isCurrent, isInProgress } from '../src/domain/payment';
+import { type Payment, holdUntil, isCurrent, isInProgress } from '../src/domain/payment';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import {
   type Lender,
@@ -40,11 +40,7 @@ const NOTHING: CheckoutResult = { reports: [], hasPayment: false };
 const TIMEOUT_MS = 25_000;
 /** The longest wait for a lender with too many running calls. The first is 1 to 2 s, and each further one is twice as long. */
 const LONGEST_BUSY_MS = 30_000;
-/** A payment is checked again after a quarter of its age, within these limits. */
-const PAYMENT_CHECK_MS = { min: 1000, max: 60_000 };
-/** How long the expiry of an order waits beyond the next check of its payment. */
-const HOLD_MARGIN_MS = 5 * 60_000;
-/** A payment that the bank does not decide on no longer stops the expiry. If it turns out to be paid, it is refunded. */
+/** A payment that the bank does not decide on for longer no longer holds the expiry. If it is paid later, it is refunded. */
 const LONGEST_HOLD_MS = 86_400_000;
 
 /** Who decides on the applications of the hosted checkout, by the kind of account. */
@@ -62,7 +58,7 @@ export interface CheckoutActivityOptions {
   /** Reports an event to the order. A refusal is no error: the order has changed since. */
   report: (orderId: string, report: CheckoutReport) => Promise<void>;
   /** @see holdExpirySignal */
-  holdExpiry: (order: StoredOrder['order'], untilMs: number) => Promise<void>;
+  holdExpiry: (order: StoredOrder['order'], until: Date) => Promise<void>;
 }
 
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
@@ -70,18 +66,15 @@ export function createCheckoutActivities({ db, lenders, payments, report, holdEx
   /** A paid payment is an approval, and completes the order, whether the browser returns or not. */
   async function askBank({ order }: StoredOrder, payment: Payment): Promise<CheckoutResult> {
     if (isFinal(order.status)) return { reports: [], hasPayment: true };
+    const until = payment.ageMs < LONGEST_HOLD_MS ? holdUntil(order, Date.now()) : undefined;
+    if (until) await holdExpiry(order, until);
     const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
     if (status === 'paid') {
       const approved = { event: 'approved', actor: 'checkout', reason: null } as const;
       return { reports: [approved, { event: 'completed', actor: 'customer', reason: null }], hasPayment: true };
     }
     if (!isInProgress(status)) return { reports: [], hasPayment: true };
-    const { min, max } = PAYMENT_CHECK_MS;
-    const delayMs = Math.min(Math.max(payment.ageMs / 4, min), max);
-    const heldUntil = Date.now() + delayMs + HOLD_MARGIN_MS;
-    if (order.expiresAt !== null && Date.parse(order.expiresAt) < heldUntil && payment.ageMs < LONGEST_HOLD_MS)
-      await holdExpiry(order, heldUntil);
-    throw askAgain('the bank has not decided yet', delayMs);
+    throw askAgain('the bank has not decided yet', checkAfterMs(payment));
   }
 
   async function askLender({ order }: StoredOrder): Promise<CheckoutResult> {
@@ -130,7 +123,7 @@ export function createCheckoutActivities({ db, lenders, payments, report, holdEx
       await closePaidPayment(db, orderId);
       for (const payment of await findOpenPayments(db, orderId)) {
         const status = await reversePayment({ db, payments }, payment).catch(bankFailed);
-        if (isInProgress(status)) throw askAgain('the bank still processes the payment', PAYMENT_CHECK_MS.max);
+        if (isInProgress(status)) throw askAgain('the bank still processes the payment', checkAfterMs(payment));
       }
     },
   };
@@ -170,6 +163,11 @@ async function ask(lender: Lender, application: LenderApplication): Promise<Lend
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A payment is checked again after a quarter of its age, within these limits. */
+function checkAfterMs({ ageMs }: Payment): number {
+  return Math.min(Math.max(ageMs / 4, 1000), 60_000);
 }
 
 /** Temporal waits, and shows the message and the time of the next attempt. */

@@ -199,7 +199,7 @@ function createWorkers(
           },
           payments,
           report: (orderId, report) => reportCheckoutEvent({ db, workflows }, orderId, report.event, report),
-          holdExpiry: (order, untilMs) => workflows.holdExpiry(order, new Date(untilMs)),
+          holdExpiry: (order, until) => workflows.holdExpiry(order, until),
         }),
         maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
       }),

@@ -3,9 +3,11 @@ import {
   ActivityFailure,
   CancellationScope,
   condition,
+  continueAsNew,
   isCancellation,
   proxyActivities,
   setHandler,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { CheckoutActivities, CheckoutResult } from '../activities';
 import { proceedSignal } from './checkout-messages';
@@ -28,19 +30,23 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
     mayProceed = true;
   });
 
-  while (mayProceed) {
-    mayProceed = false;
-    const result = await unless(
-      () => mayProceed,
-      () => askForResult.executeWithOptions({ summary: 'ask the lender or the bank' }, [orderId]),
-    );
-    if (!result) continue;
-    for (const report of result.reports) {
-      await reportToOrder.executeWithOptions({ summary: `report ${report.event}` }, [orderId, report]);
+  // Money has to go back even if a person requests the cancellation of this workflow.
+  await CancellationScope.nonCancellable(async () => {
+    while (mayProceed) {
+      if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof checkoutWorkflow>(orderId);
+      mayProceed = false;
+      const result = await unless(
+        () => mayProceed,
+        () => askForResult.executeWithOptions({ summary: 'ask the lender or the bank' }, [orderId]),
+      );
+      if (!result) continue;
+      for (const report of result.reports) {
+        await reportToOrder.executeWithOptions({ summary: `report ${report.event}` }, [orderId, report]);
+      }
+      if (result.hasPayment)
+        await reversePayments.executeWithOptions({ summary: 'send back money that bought nothing' }, [orderId]);
     }
-    if (result.hasPayment)
-      await reversePayments.executeWithOptions({ summary: 'send back money that bought nothing' }, [orderId]);
-  }
+  });
 }
 
 /** Cancels the wait of `ask` when the customer does something else. @returns undefined then */

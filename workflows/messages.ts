@@ -13,6 +13,8 @@ export const CHECKOUT_TASK_QUEUE = 'checkout';
 export interface OrderWorkflowInput {
   orderId: string;
   history?: WorkflowOrderHistory;
+  /** Of the run that this one continues, in ms. @see holdExpirySignal */
+  heldUntil?: number;
 }
 
 /** The order as it is saved; null while a run that resumes it still reads the row. */

@@ -38,13 +38,12 @@ const { readOrder, saveChange, recordRefusal } = proxyActivities<OrderActivities
 });
 
 /** One order. Ends when its status is final and no webhook is pending. */
-export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): Promise<WorkflowOrder> {
+export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWorkflowInput): Promise<WorkflowOrder> {
   /** The order as it is saved; undefined until a run that resumes it has read the row. */
   let saved: WorkflowOrderHistory | undefined = history;
   /** Why this run has to end before the order does. */
   let failure: Error | undefined;
   let signalsInProgress = 0;
-  let heldUntil = 0;
   const oneAtATime = new Mutex();
   const deliveries = new Deliveries(() => saved?.changes ?? []);
 
@@ -78,7 +77,7 @@ export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): P
     if (!isDone()) {
       await deliveries.stop();
       await waitUntil(() => !isChanging());
-      await continueAsNew<typeof orderWorkflow>({ orderId });
+      await continueAsNew<typeof orderWorkflow>({ orderId, heldUntil });
     }
     return loaded().order;
   });

@@ -7,10 +7,6 @@ const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status,
   round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
   (select sandbox from orders where id = p.order_id) as sandbox`;
 
-/** SQL, true for a payment `p` that must be cancelled or refunded, because its order `o` is closed. */
-export const MUST_BE_REVERSED = `p.closed_at is null
-  and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))`;
-
 /** Finds the payment of an order that is in progress or paid, otherwise the last one that was started. */
 export async function findLastPayment(db: DbClient, orderId: string): Promise<Payment | undefined> {
   const { rows } = await db.query<Payment>(
@@ -20,11 +16,21 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
   return rows[0];
 }
 
-/** SQL, true if the payment `payment` has completed its order. @see hasCompletedOrder */
-const hasCompleted = (payment: string): string =>
-  `exists (select from order_timeline t where t.order_id = ${payment}.order_id and t.version is not null
-    and t.event = 'completed' and t.at >= ${payment}.started_at
-    and t.channel in ('hosted_checkout'))`;
+/**
+ * SQL, true if the payment `p` has completed its order, although its own row may not show it: a restored backup. The
+ * hosted checkout completes an order after a payment or an agreement, and a payment in progress excludes an agreement.
+ * Everybody else who reports `completed` was paid in another way. The clocks of the worker and of Postgres differ by
+ * less than the minute.
+ */
+const HAS_COMPLETED = `exists (select from order_timeline t where t.order_id = p.order_id and t.version is not null
+  and t.event = 'completed' and t.channel = 'hosted_checkout' and t.at >= p.started_at - interval '1 minute')`;
+
+/**
+ * SQL, true for a payment `p` that has to be cancelled or refunded: its order `o` is closed, and the payment has not
+ * completed it.
+ */
+export const MUST_BE_REVERSED = `p.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
+  and not (p.status = 'paid' and ${HAS_COMPLETED})`;
 
 /**
  * Starts a payment of a PENDING order, unless one is in progress or paid, or the customer waits for the lender.
@@ -81,7 +87,7 @@ export async function recordPaymentStatus(db: DbClient, paymentId: string, statu
          closed_at = case when $3 then now() end,
          approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
        where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
-         and not ($2 = 'paid' and status <> 'paid' and not ${hasCompleted('p')}
+         and not ($2 = 'paid' and status <> 'paid' and not ${HAS_COMPLETED}
            and exists (select from orders o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
        returning order_id
      )
@@ -92,13 +98,9 @@ export async function recordPaymentStatus(db: DbClient, paymentId: string, statu
   );
 }
 
-/**
- * True if a payment has completed its order, although its own row may not show it: a restored backup. The service
- * completes an order after a payment or an agreement, and a payment in progress excludes an agreement. Everybody else
- * who reports `completed` was paid in another way.
- */
+/** True if the order was completed by this payment, so that its money belongs to the seller. */
 export async function hasCompletedOrder(db: DbClient, paymentId: string): Promise<boolean> {
-  const { rowCount } = await db.query(`select from payment p where p.id = $1 and ${hasCompleted('p')}`, [paymentId]);
+  const { rowCount } = await db.query(`select from payment p where p.id = $1 and ${HAS_COMPLETED}`, [paymentId]);
   return rowCount === 1;
 }
 
@@ -107,9 +109,15 @@ export async function closePaidPayment(db: DbClient, orderId: string): Promise<v
   await db.query(
     `update payment p set closed_at = now() from orders o
      where o.id = $1 and o.status = 'SUCCESSFUL' and p.order_id = o.id and p.status = 'paid' and p.closed_at is null
-       and ${hasCompleted('p')}`,
+       and ${HAS_COMPLETED}`,
     [orderId],
   );
+}
+
+/** Reads the recorded status of a payment. */
+export async function findPaymentStatus(db: DbClient, paymentId: string): Promise<PaymentStatus | undefined> {
+  const { rows } = await db.query<{ status: PaymentStatus }>('select status from payment where id = $1', [paymentId]);
+  return rows[0]?.status;
 }
 
 /** The payments of an order for which something is left to do. */
@@ -122,8 +130,9 @@ export async function findOpenPayments(db: DbClient, orderId: string): Promise<P
 }
 
 /**
- * Finds orders whose checkout has something left to do for more than a minute: an application without a decision, a
- * decision or an agreement that the order does not show, or a payment that is not over.
+ * Finds orders whose checkout has had something left to do for more than a minute: an application without a decision, a
+ * decision or an agreement that the order does not show, or a payment that is not over. After `failed`, and after
+ * `declined` if the order allows Pay now, the next step is the customer's.
  */
 export async function findUnfinishedCheckouts(
   db: DbClient,
@@ -135,9 +144,10 @@ export async function findUnfinishedCheckouts(
        union
        select a.order_id from application a join orders o on o.id = a.order_id
        where a.purged_at is null and (
-         (o.status = 'PENDING' and a.submitted_at < now() - interval '1 minute'
-           and a.decision is distinct from 'failed')
-         or (o.status = 'APPROVED' and a.agreed_at < now() - interval '1 minute')))
+         o.status in ('PENDING', 'APPROVED') and a.decision is null and a.submitted_at < now() - interval '1 minute'
+         or o.status = 'PENDING' and a.decided_at < now() - interval '1 minute'
+           and (a.decision = 'approved' or a.decision = 'declined' and 'PAY_NOW' <> all(o.allowed_payment_terms))
+         or o.status = 'APPROVED' and a.agreed_at < now() - interval '1 minute'))
      order by random() limit $1`,
     [limit],
   );

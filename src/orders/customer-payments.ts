@@ -1,20 +1,17 @@
 import { Problem, isProblem } from '../contracts/problem';
 import { insertPayment, recordPaymentStatus } from '../db/payments';
-import { type Payment, APPROVE_WITHIN_MS, isInProgress } from '../domain/payment';
+import { type Payment, isInProgress } from '../domain/payment';
 import { isFinal } from '../domain/status';
 import { PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
 import { refreshPayment } from '../payments/refresh-payment';
 import { reversePayment } from '../payments/reverse-payment';
 import type { OrderDependencies } from './dependencies';
-import { type Checkout, proceed, reportCheckoutEvent } from './hosted-checkout';
-
-/** Longer than a customer has to approve a payment. The checkout's workflow extends it while the bank decides. */
-const HOLD_MS = APPROVE_WITHIN_MS + 5 * 60_000;
+import { type Checkout, holdExpiry, proceed, reportCheckoutEvent } from './hosted-checkout';
 
 /**
  * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has
  * decided, whatever the customer's browser does. The order does not expire meanwhile. `startAtBank` then starts it at
- * the bank.
+ * the bank. Does nothing once the expiry is due.
  * @throws Problem `service_unavailable` if the order could expire meanwhile: nothing was recorded
  * @param browser its digest will own the payment; an application that was submitted must belong to one of `ownDigests`
  */
@@ -24,13 +21,13 @@ export async function createPayment(
   bank: string,
   browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
 ): Promise<void> {
-  if (order.expiresAt !== null) {
-    try {
-      await deps.workflows.holdExpiry(order, new Date(Date.now() + HOLD_MS));
-    } catch (error) {
-      const detail = 'Payments cannot be started at the moment. Nothing changed.';
-      throw new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
-    }
+  // Otherwise, repeated attempts to pay would hold the expiry for ever.
+  if (order.expiresAt !== null && Date.parse(order.expiresAt) <= Date.now()) return;
+  try {
+    await holdExpiry(deps, order);
+  } catch (error) {
+    const detail = 'Payments cannot be started at the moment. Nothing changed.';
+    throw new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
   }
   if (await insertPayment(deps.db, order.id, bank, browser)) await proceed(deps, order);
 }

@@ -5,7 +5,7 @@ import { type Branding, findBranding } from '../db/branding';
 import { findLastPayment } from '../db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../domain/application';
 import type { OrderHistory, PaymentTerm } from '../domain/order';
-import { type Payment, isCurrent } from '../domain/payment';
+import { type Payment, holdUntil, isCurrent } from '../domain/payment';
 import type { Actor, OrderStatus, ProgressEvent } from '../domain/status';
 import { availableTerms } from '../payments/payment-provider';
 import { reportProgress } from './change-order';
@@ -133,6 +133,8 @@ export async function agreeToOffer(
 ): Promise<void> {
   const { id } = checkout.order;
   if (!canAgree(checkout)) return;
+  // Without Temporal, the order does not expire.
+  await holdExpiry(deps, checkout.order).catch(() => undefined);
   if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
   try {
     await reportCheckoutEvent(deps, id, 'completed');
@@ -156,6 +158,12 @@ export async function reportCheckoutEvent(
   } catch (error) {
     if (!isProblem(error, 'transition_not_allowed')) throw error;
   }
+}
+
+/** Keeps an order from expiring while its customer pays or agrees. @throws CallNotMade */
+export async function holdExpiry({ workflows }: OrderDependencies, order: Checkout['order']): Promise<void> {
+  const until = holdUntil(order, Date.now());
+  if (until) await workflows.holdExpiry(order, until);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { hasCompletedOrder, recordPaymentStatus } from '../db/payments';
+import { closePaidPayment, hasCompletedOrder, recordPaymentStatus } from '../db/payments';
 import type { DbClient } from '../db/pool';
 import type { Payment, PaymentStatus } from '../domain/payment';
 import { type PaymentProviders, PaymentProviderUnavailable, providerOf } from './payment-provider';
@@ -11,7 +11,7 @@ import { type PaymentProviders, PaymentProviderUnavailable, providerOf } from '.
  */
 export async function reversePayment(
   { db, payments }: { db: DbClient; payments: PaymentProviders },
-  { id, sandbox, status: recorded }: Payment,
+  { id, orderId, sandbox, status: recorded }: Payment,
 ): Promise<PaymentStatus> {
   const provider = providerOf(payments, sandbox);
   const found = await provider.cancel(id);
@@ -22,5 +22,6 @@ export async function reversePayment(
   if (isOwed) await provider.refund(id);
   const status = isOwed ? 'refunded' : found;
   await recordPaymentStatus(db, id, status);
+  if (status === 'paid') await closePaidPayment(db, orderId);
   return status;
 }

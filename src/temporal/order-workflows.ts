@@ -109,8 +109,10 @@ export interface OrderWorkflows extends RunLists {
   resendWebhooks(selection: WebhookSelection, id: string): Promise<string>;
   /** Keeps an order from expiring before a time. @throws CallNotMade */
   holdExpiry(order: Order, until: Date): Promise<void>;
-  /** Makes the order's checkout do its next step. @throws CallNotMade */
+  /** Makes the order's checkout do its next step, now. @throws CallNotMade */
   proceedCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
+  /** Starts the order's checkout, unless it runs: then it repeats its steps itself. */
+  startCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
   /**
    * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
    * @throws CallNotMade, within a second
@@ -264,17 +266,19 @@ export function createOrderWorkflows(
       );
     },
 
-    async proceedCheckout({ id, sellerId }) {
+    async proceedCheckout(order) {
       await callWithin(startTimeoutMs, () =>
         workflow.signalWithStart<typeof checkoutWorkflow>('checkoutWorkflow', {
-          taskQueue: CHECKOUT_TASK_QUEUE,
-          workflowId: checkoutWorkflowId(id),
-          workflowIdConflictPolicy: 'USE_EXISTING',
-          priority: { fairnessKey: sellerId },
-          args: [id],
+          ...checkoutOptions(order),
           signal: proceedSignal,
           signalArgs: [],
         }),
+      );
+    },
+
+    async startCheckout(order) {
+      await within(startTimeoutMs, () =>
+        workflow.start<typeof checkoutWorkflow>('checkoutWorkflow', checkoutOptions(order)),
       );
     },
 
@@ -295,6 +299,16 @@ export function createOrderWorkflows(
         if (!(error instanceof WorkflowNotFoundError)) throw error;
       }
     },
+  };
+}
+
+function checkoutOptions({ id, sellerId }: Pick<Order, 'id' | 'sellerId'>) {
+  return {
+    taskQueue: CHECKOUT_TASK_QUEUE,
+    workflowId: checkoutWorkflowId(id),
+    workflowIdConflictPolicy: 'USE_EXISTING' as const,
+    priority: { fairnessKey: sellerId },
+    args: [id] as [string],
   };
 }
 

@@ -43,15 +43,15 @@ export function startBackgroundJobs(options: BackgroundOptions): () => Promise<v
     }
   }
 
-  async function proceedCheckouts(): Promise<void> {
-    for (const order of await findUnfinishedCheckouts(db, BATCH)) await workflows.proceedCheckout(order);
+  async function startCheckouts(): Promise<void> {
+    for (const order of await findUnfinishedCheckouts(db, BATCH)) await workflows.startCheckout(order);
   }
 
   const running = Promise.all([
     repeat(createOrderStarts(options, startAfterMs), intervalMs),
     repeat(createResumes(options), 4 * intervalMs),
     repeat(createReplacements(options), 4 * intervalMs),
-    repeat(proceedCheckouts, 4 * intervalMs),
+    repeat(startCheckouts, 4 * intervalMs),
     repeat(() => pruneIdempotencyKeys(db, idempotencyKeyDays, BATCH), 4 * intervalMs),
     repeat(() => deleteExpiredSecrets(db), 4 * intervalMs),
     repeat(() => purgeApplicantData(db, applicationRetentionMs, BATCH), 4 * intervalMs),
