@@ -1,5 +1,7 @@
 import { storeApplication, upsertPaymentTerm } from '../../src/db/applications';
 import type { Db } from '../../src/db/pool';
+import { CHECKOUT_TASK_QUEUE } from '../../workflows/messages';
+import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
 import { type SharedStack, type Stack, type StackOptions, startStack } from './stack';
@@ -153,25 +155,42 @@ export const buttonTarget = (page: CustomerPage): string | undefined =>
 
 /**
  * Creates an order with a submitted application, without the pages.
- * @param notify signals the workflow; otherwise the application is in Postgres only
+ * @param notify makes the checkout's workflow proceed; otherwise the application is in Postgres only
  */
-export async function applied(
-  stack: SharedStack,
-  email: string,
-  { notify = true, sweepAfterMs = 60_000, data = {} } = {},
-): Promise<string> {
+export async function applied(stack: SharedStack, email: string, { notify = true, data = {} } = {}): Promise<string> {
   const id = await openOrder(stack, data, ['signup_started']);
   await upsertPaymentTerm(stack.db, id, 'PAY_LATER');
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
-  if (!(await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32), sweepAfterMs })))
+  if (!(await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32) })))
     throw new Error('the application was not submitted');
   if (notify) await requestDecision(stack, id);
   return id;
 }
 
-/** Makes an order's workflow ask for the decision now, as the checkout does. */
-export async function requestDecision(stack: SharedStack, orderId: string): Promise<void> {
-  await stack.client.workflow.getHandle(`order-${orderId}`).signal('requestDecision');
+/** Makes an order's checkout ask the lender or the bank now, as the pages do. */
+export async function proceedCheckout({ client }: Pick<SharedStack, 'client'>, orderId: string): Promise<void> {
+  await client.workflow.signalWithStart('checkoutWorkflow', {
+    taskQueue: CHECKOUT_TASK_QUEUE,
+    workflowId: checkoutWorkflowId(orderId),
+    args: [orderId],
+    signal: proceedSignal,
+    signalArgs: [],
+  });
+}
+
+/** The call that an order's checkout makes or waits for, as the Temporal UI shows it under "Pending Activities". */
+export async function pendingCall({ client }: Pick<SharedStack, 'client'>, orderId: string) {
+  const { raw } = await client.workflow.getHandle(checkoutWorkflowId(orderId)).describe();
+  const [activity] = raw.pendingActivities ?? [];
+  return (
+    activity && {
+      name: activity.activityType?.name,
+      attempt: activity.attempt,
+      error: activity.lastFailure?.message,
+      /** Until the next attempt. */
+      waitMs: Number(activity.scheduledTime?.seconds ?? 0) * 1000 - Date.now(),
+    }
+  );
 }
 
 /** Ends the sandbox lender's referral or outage: it decides when it is asked again. */

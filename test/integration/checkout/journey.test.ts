@@ -4,7 +4,7 @@ import {
   customerAt,
   endReferral,
   newCustomer,
-  requestDecision,
+  proceedCheckout,
   statusOfOrder,
 } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
@@ -80,7 +80,7 @@ test('a customer who can only pay later starts with the application', async () =
   expect(await changesOf(id)).toEqual([
     'created by seller (api)',
     'signup_started by customer (hosted_checkout)',
-    'approved by checkout (workflow)',
+    'approved by checkout (hosted_checkout)',
   ]);
 });
 
@@ -101,7 +101,7 @@ test.each([
     expect(await changesOf(id)).toEqual([
       'created by seller (api)',
       'signup_started by customer (hosted_checkout)',
-      'declined by checkout (workflow)',
+      'declined by checkout (hosted_checkout)',
     ]);
     await until(() => webhooksOf(id).length === 2, 'two webhooks came');
     expect(webhooksOf(id)[1]).toEqual([2, 'UNSUCCESSFUL', 'checkout', 'declined by the lender']);
@@ -167,7 +167,7 @@ test.each([
   const still = await customer.look('?refresh=off');
   expect([still.heading, still.headers.get('Refresh')]).toEqual([page.heading, null]);
   await endReferral(stack.db, id);
-  await requestDecision(stack, id);
+  await proceedCheckout(stack, id);
   await until(async () => (await customer.look()).heading === heading, 'the lender has decided');
 });
 
@@ -218,7 +218,7 @@ test('the same form sent twice at the same time makes one application, one agree
   expect(await changesOf(id)).toEqual([
     'created by seller (api)',
     'signup_started by customer (hosted_checkout)',
-    'approved by checkout (workflow)',
+    'approved by checkout (hosted_checkout)',
     'completed by customer (hosted_checkout)',
   ]);
   await until(() => webhooksOf(id).length >= 3, 'the webhooks came');

@@ -24,7 +24,7 @@ async function pendingOrder() {
   return { id, pending };
 }
 const submit = (id: string, browser: Buffer) =>
-  storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: browser, sweepAfterMs: 60_000 });
+  storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: browser });
 const browserOf = async (id: string) => (await findApplication(database.db, id))!.browserDigest;
 
 test('of two browsers that apply at the same time, the one whose application is stored owns it', async () => {
@@ -39,10 +39,10 @@ test('only the browser that the application belongs to can agree', async () => {
   await submit(id, ONE);
   await saveHistory(database.db, applyEvents(pending, 'approved'));
   for (const others of [[], [TWO]]) {
-    expect(await recordAgreement(database.db, id, others, new Date(), 60_000)).toBe(false);
+    expect(await recordAgreement(database.db, id, others, new Date())).toBe(false);
   }
   expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
-  expect(await recordAgreement(database.db, id, [TWO, ONE], new Date(), 60_000)).toBe(true);
+  expect(await recordAgreement(database.db, id, [TWO, ONE], new Date())).toBe(true);
 });
 
 test('a code moves an application to one browser, once', async () => {

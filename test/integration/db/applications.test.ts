@@ -7,14 +7,12 @@ import {
   storeApplication,
   upsertPaymentTerm,
 } from '../../../src/db/applications';
-import { findLastPayment, insertPayment, recordPaymentStatus } from '../../../src/db/payments';
-import { leaseDueOrders } from '../../../src/db/due-orders';
-import { isDecisionPending } from '../../../src/db/order-work';
+import { findLastPayment, findUnfinishedCheckouts, insertPayment, recordPaymentStatus } from '../../../src/db/payments';
 import type { LenderDecision } from '../../../src/domain/application';
+import type { PaymentTerm } from '../../../src/domain/order';
 import type { OrderEvent } from '../../../src/domain/status';
-import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
-import { until } from '../../support/until';
-import { insertNewOrder, isInSweep, saveHistory } from '../../support/new-orders';
+import { useDatabase } from '../../support/database';
+import { insertNewOrder, saveHistory } from '../../support/new-orders';
 import { applyEvents } from '../../support/order-histories';
 
 const APPLICANT = {
@@ -54,7 +52,6 @@ test('the first application that is submitted is stored, and a second one is ref
       storeApplication(database.db, id, {
         applicant: { ...APPLICANT, businessName },
         browserDigest: BROWSER,
-        sweepAfterMs: 0,
       }),
     ),
   );
@@ -72,9 +69,7 @@ test('an application is refused without a payment term, before the signup, after
     await orderAfter('signup_started', 'approved'),
   ];
   for (const id of ids) {
-    expect(
-      await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 }),
-    ).toBe(false);
+    expect(await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER })).toBe(false);
   }
   expect((await database.db.query('select from application where email is not null')).rowCount).toBe(0);
 });
@@ -83,7 +78,7 @@ test('the payment term can be changed until the application is submitted', async
   const id = await orderAfter('signup_started');
   await upsertPaymentTerm(database.db, id, 'PAY_NOW');
   expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_NOW');
-  const application = { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 };
+  const application = { applicant: APPLICANT, browserDigest: BROWSER };
   expect(await storeApplication(database.db, id, application)).toBe(false);
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   expect(await storeApplication(database.db, id, application)).toBe(true);
@@ -91,38 +86,64 @@ test('the payment term can be changed until the application is submitted', async
   expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_LATER');
 });
 
-test("an application is pending for the sweep until the lender's decision is saved with the order", async () => {
+/** Lets some time pass for the checkouts of all orders, and returns the orders that have something left to do. */
+async function unfinished(): Promise<string[]> {
+  await database.db.query(
+    `update application set submitted_at = submitted_at - interval '2 minutes',
+       decided_at = decided_at - interval '2 minutes', agreed_at = agreed_at - interval '2 minutes'`,
+  );
+  return (await findUnfinishedCheckouts(database.db, 10)).map(({ id }) => id);
+}
+
+test('a checkout is unfinished from the application until the order shows the decision, but not at once', async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
-  expect(await isDecisionPending(database.db, id)).toBe(false);
-  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: -1 });
-  expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
-    { order: { id }, decisionPending: true },
-  ]);
-  // The decision is recorded, but not saved with the order yet.
-  await recordDecision(database.db, (await findApplication(database.db, id))!.id, { kind: 'declined', code: 'other' });
-  expect(await isDecisionPending(database.db, id)).toBe(true);
-  await saveHistory(database.db, applyEvents(pending, 'declined'));
-  expect(await isDecisionPending(database.db, id)).toBe(false);
+  expect(await unfinished()).toEqual([]);
+  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
+  expect(await findUnfinishedCheckouts(database.db, 10)).toEqual([]);
+  expect(await unfinished()).toEqual([id]);
+  // The decision is recorded, but the order does not show it yet.
+  const decision = { kind: 'approved', offer: { instalments: [] } } as const;
+  await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
+  expect(await unfinished()).toEqual([id]);
+  await saveHistory(database.db, applyEvents(pending, 'approved'));
+  expect(await unfinished()).toEqual([]);
 });
 
-test('an application of an APPROVED order is pending while its decision is missing, as after a restore, and not purged', async () => {
+test.each<[LenderDecision, readonly PaymentTerm[], boolean]>([
+  [{ kind: 'failed' }, ['PAY_LATER'], false],
+  [{ kind: 'declined', code: 'other' }, ['PAY_LATER', 'PAY_NOW'], false],
+  [{ kind: 'declined', code: 'other' }, ['PAY_LATER'], true],
+])(
+  'after %j of an order with %j, the checkout is unfinished: %s',
+  async (decision, allowedPaymentTerms, isUnfinished) => {
+    const history = await insertNewOrder(database.db, { allowedPaymentTerms });
+    const { id } = history.order;
+    await saveHistory(database.db, applyEvents(history, 'signup_started'));
+    await upsertPaymentTerm(database.db, id, 'PAY_LATER');
+    await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
+    await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
+    expect(await unfinished()).toEqual(isUnfinished ? [id] : []);
+  },
+);
+
+test('the checkout of an APPROVED order is unfinished while its decision is missing, as after a restore, unless purged', async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
+  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
   await saveHistory(database.db, applyEvents(pending, 'approved'));
-  expect(await isDecisionPending(database.db, id)).toBe(true);
+  expect(await unfinished()).toEqual([id]);
   await database.db.query(
     `update application set purged_at = now(), business_name = null, company_number = null, email = null,
        monthly_turnover_pence = null`,
   );
-  expect(await isDecisionPending(database.db, id)).toBe(false);
+  expect(await unfinished()).toEqual([]);
 });
 
 test.each<LenderDecision>([
@@ -131,7 +152,7 @@ test.each<LenderDecision>([
   { kind: 'failed' },
 ])('the first decision is kept if another one follows: $kind', async (decision) => {
   const id = await orderAfter('signup_started');
-  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
+  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
   const { id: applicationId } = (await findApplication(database.db, id))!;
   await recordReferral(database.db, applicationId);
   const referred = await findApplication(database.db, id);
@@ -142,27 +163,23 @@ test.each<LenderDecision>([
   expect(await findApplication(database.db, id)).toEqual({ ...referred, decision });
 });
 
-test('an agreement is pending for the sweep until the order is completed or cancelled', async () => {
+test('the first agreement of an APPROVED order counts, and its checkout is unfinished until the order closes', async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   await setBrowser(id);
-  expect(await recordAgreement(database.db, id, [BROWSER], AGREED_AT, -1)).toBe(false);
+  expect(await recordAgreement(database.db, id, [BROWSER], AGREED_AT)).toBe(false);
   expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
   const approved = applyEvents(history, 'signup_started', 'approved');
   await saveHistory(database.db, approved);
-  await recordAgreement(database.db, id, [BROWSER], AGREED_AT, -1);
-  expect((await findApplication(database.db, id))!.agreedAt).toEqual(AGREED_AT);
-  expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
-    { order: { id }, agreementPending: true },
-  ]);
-  await recordAgreement(database.db, id, [BROWSER], new Date(), -1);
-  expect((await findApplication(database.db, id))!.agreedAt).toEqual(AGREED_AT);
-  await saveHistory(database.db, applyEvents(approved, 'cancel'), -1);
-  await database.db.query('update order_work set sweep_at = now()');
-  expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
-    { order: { id }, agreementPending: false },
-  ]);
+  expect(await unfinished()).toEqual([]);
+  const agreedAt = new Date();
+  expect(await recordAgreement(database.db, id, [BROWSER], agreedAt)).toBe(true);
+  await recordAgreement(database.db, id, [BROWSER], AGREED_AT);
+  expect((await findApplication(database.db, id))!.agreedAt).toEqual(agreedAt);
+  expect(await unfinished()).toEqual([id]);
+  await saveHistory(database.db, applyEvents(approved, 'cancel'));
+  expect(await unfinished()).toEqual([]);
 });
 
 test('a purge deletes the data of an applicant once and keeps the agreement', async () => {
@@ -171,12 +188,12 @@ test('a purge deletes the data of an applicant once and keeps the agreement', as
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
-  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
+  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
   const decision = { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 7 }] } } as const;
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
   const approved = applyEvents(pending, 'approved');
   await saveHistory(database.db, approved);
-  await recordAgreement(database.db, id, [BROWSER], AGREED_AT, 0);
+  await recordAgreement(database.db, id, [BROWSER], AGREED_AT);
   await saveHistory(database.db, applyEvents(approved, 'completed'));
   await database.db.query("update application set created_at = now() - interval '40 days'");
   await database.db.query("update order_timeline set at = now() - interval '31 days'");
@@ -220,19 +237,19 @@ test('a purge deletes at most `limit` applications whose orders closed or were a
 test.each<[string, (id: string) => Promise<unknown>]>([
   [
     'while the lender decides',
-    (id) => storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 }),
+    (id) => storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER }),
   ],
   [
     'after a recent decision',
     async (id) => {
-      await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
+      await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
       const { id: applicationId } = (await findApplication(database.db, id))!;
       await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
     },
   ],
   [
     'while a payment is in progress',
-    (id) => insertPayment(database.db, id, 'oak', { browserDigest: BROWSER, ownDigests: [] }, 0),
+    (id) => insertPayment(database.db, id, 'oak', { browserDigest: BROWSER, ownDigests: [] }),
   ],
 ])('a purge keeps the application of an old order %s', async (_, apply) => {
   const id = await orderAfter('signup_started');
@@ -245,54 +262,16 @@ test.each<[string, (id: string) => Promise<unknown>]>([
 
 test('a purge deletes the application of a customer who left after a decline, or after a payment that is over', async () => {
   const declined = await orderAfter('signup_started');
-  await storeApplication(database.db, declined, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
+  await storeApplication(database.db, declined, { applicant: APPLICANT, browserDigest: BROWSER });
   const { id: applicationId } = (await findApplication(database.db, declined))!;
   await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
   const unpaid = await orderAfter('signup_started');
-  await insertPayment(database.db, unpaid, 'oak', { browserDigest: BROWSER, ownDigests: [] }, 0);
-  await recordPaymentStatus(database.db, (await findLastPayment(database.db, unpaid))!.id, 'cancelled', 0);
+  await insertPayment(database.db, unpaid, 'oak', { browserDigest: BROWSER, ownDigests: [] });
+  await recordPaymentStatus(database.db, (await findLastPayment(database.db, unpaid))!.id, 'cancelled');
   await database.db.query(
     "update application set created_at = now() - interval '40 days', decided_at = decided_at - interval '31 days'",
   );
   await database.db.query("update order_timeline set at = now() - interval '31 days'");
   expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(2);
   expect(await countApplications()).toBe(0);
-});
-
-test.each([
-  [
-    'an agreement',
-    ['signup_started', 'approved'],
-    'completed',
-    (id: string) => recordAgreement(database.db, id, [BROWSER], AGREED_AT, 0),
-  ],
-  [
-    'an application',
-    ['signup_started'],
-    'cancel',
-    (id: string) =>
-      storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 }),
-  ],
-] as const)('%s that is recorded while the order closes adds no work for the sweep', async (_, events, end, record) => {
-  const history = await insertNewOrder(database.db);
-  const { id } = history.order;
-  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  await setBrowser(id);
-  const open = applyEvents(history, ...events);
-  await saveHistory(database.db, open);
-  const status = end === 'completed' ? 'SUCCESSFUL' : 'UNSUCCESSFUL';
-  const closing = await holdTransaction(
-    database.db,
-    `with closed as (update orders set status = $2 where id = $1)
-       delete from order_work where order_id = $1`,
-    [id, status],
-  );
-  const recording = record(id);
-  await until(
-    async () => (await statementsWaiting(database.db, 'update order_work set sweep_at')) === 1,
-    'the statement waits for the lock',
-  );
-  await closing.commit();
-  await recording;
-  expect(await isInSweep(database.db, id)).toBe(false);
 });

@@ -20,7 +20,7 @@ async function payingAt(bank: Partial<Record<keyof PaymentProvider, () => Promis
   const { id } = history.order;
   await saveHistory(db, applyEvents(history, 'signup_started'));
   await upsertPaymentTerm(db, id, 'PAY_NOW');
-  await insertPayment(db, id, 'oak', { browserDigest: Buffer.alloc(32), ownDigests: [] }, 60_000);
+  await insertPayment(db, id, 'oak', { browserDigest: Buffer.alloc(32), ownDigests: [] });
   await db.query('update payment set started_at = now() - $2::interval where order_id = $1', [id, age]);
   const payments = { sandbox: undefined, live: bank as unknown as PaymentProvider };
   const deps = { db, payments, log: pino({ level: 'silent' }) } as unknown as OrderDependencies;
@@ -36,7 +36,7 @@ test.each<PaymentStatus>(['paid', 'processing', 'cancelled'])(
     await cancelPayment(deps, checkout);
     expect((await readPayment()).status).toBe(status);
     const browser = { browserDigest: Buffer.alloc(32), ownDigests: [] };
-    expect(await insertPayment(deps.db, checkout.order.id, 'harbour', browser, 0)).toBe(status === 'cancelled');
+    expect(await insertPayment(deps.db, checkout.order.id, 'harbour', browser)).toBe(status === 'cancelled');
   },
 );
 
