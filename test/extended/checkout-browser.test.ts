@@ -11,7 +11,7 @@ import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { PAID_LATER, PROVIDER_DETAILS } from '../support/provider-details';
 import { apiOf } from '../support/api';
-import { BUSINESS, endReferral, newCustomer, requestDecision, statusOfOrder } from '../support/checkout';
+import { BUSINESS, endReferral, newCustomer, proceedCheckout, statusOfOrder } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
 import { apply, choose, expectDelivered, expectPage, fill, payAtBank } from '../support/customer-steps';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
@@ -289,7 +289,7 @@ visit(
     await page.waitForEvent('load');
     await expectPage(page, 'Sandbox Lender is reviewing your application');
     await endReferral(stack.db, id);
-    await requestDecision(stack, id);
+    await proceedCheckout(stack, id);
     await page.getByRole('heading', { name: 'You are approved' }).waitFor();
     expect(await heading(still)).toBe('Sandbox Lender is reviewing your application');
     await still.getByRole('link', { name: 'Check now' }).click();

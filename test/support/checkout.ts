@@ -163,7 +163,7 @@ export async function applied(stack: SharedStack, email: string, { notify = true
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
   if (!(await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32) })))
     throw new Error('the application was not submitted');
-  if (notify) await requestDecision(stack, id);
+  if (notify) await proceedCheckout(stack, id);
   return id;
 }
 

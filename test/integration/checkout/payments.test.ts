@@ -1,7 +1,14 @@
 import { findLastPayment } from '../../../src/db/payments';
 import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
 import { BASE } from '../../support/api';
-import { type Customer, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import {
+  type Customer,
+  customerAt,
+  newCustomer,
+  proceedCheckout,
+  statusOfOrder,
+  useCheckout,
+} from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import type { Stack } from '../../support/stack';
@@ -14,6 +21,7 @@ const receiver = useReceiver();
 
 const newOrder = () => newCustomer(stack, { webhook_url: receiver.url });
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+const checkout = (id: string) => stack.client.workflow.getHandle(`checkout-${id}`);
 const statusOf = (id: string) => statusOfOrder(stack, id);
 const untilStatus = (id: string, status: string) =>
   until(async () => (await statusOf(id)) === status, `the order is ${status}`);
@@ -56,33 +64,24 @@ test.concurrent('a payment that the bank confirms completes the order, with one 
   expect(await paymentsOf(id)).toEqual(['paid']);
 });
 
-describe('without the sweep', () => {
-  const alone = useCheckout({
-    env: { ...SLOW, SWEEP_INTERVAL_MS: '600000', SWEEP_START_AFTER_MS: '600000', START_TIMEOUT_MS: '60000' },
-  });
-
-  test('a confirmed payment completes the order even if the browser never returns', async () => {
-    const { id, customer } = await newCustomer(alone);
-    const bankPage = await customer.startPayment();
-    await customer.leaveAtBank(bankPage, 'slow');
-    await endBankDelay(alone, id);
-    await until(async () => (await statusOfOrder(alone, id)) === 'SUCCESSFUL', 'the order is completed');
-    expect((await timelineOf(alone, id)).map(({ event, channel }) => `${event} (${channel})`)).toEqual([
-      'created (api)',
-      'signup_started (hosted_checkout)',
-      'approved (workflow)',
-      'completed (workflow)',
-    ]);
-    expect((await findLastPayment(alone.db, id))?.status).toBe('paid');
-    expect((await customer.look()).heading).toBe('Your order is complete');
-  });
-});
-
-test.concurrent('a confirmed payment completes the order after its workflow was terminated', async () => {
+test.concurrent('a confirmed payment completes the order even if the browser never returns', async () => {
   const { id, customer } = await newOrder();
   const bankPage = await customer.startPayment();
-  await workflow(id).terminate('an operator pressed the button');
+  await customer.leaveAtBank(bankPage, 'slow');
+  await endBankDelay(stack, id);
+  await untilStatus(id, 'SUCCESSFUL');
+  expect(await paymentsOf(id)).toEqual(['paid']);
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
+  expect((await customer.look()).heading).toBe('Your order is complete');
+});
+
+test.concurrent('a confirmed payment completes the order after both workflows were terminated', async () => {
+  const { id, customer } = await newOrder();
+  const bankPage = await customer.startPayment();
+  for (const run of [workflow(id), checkout(id)]) await run.terminate('an operator pressed the button');
   await customer.leaveAtBank(bankPage, 'approved');
+  // The search for unfinished checkouts finds payments that are older than a minute.
+  await startedAgo(id, '2 minutes');
   await untilStatus(id, 'SUCCESSFUL');
 });
 
@@ -95,9 +94,8 @@ test.concurrent('a payment completes an order that is already approved and whose
   expect((await customer.look()).heading).toBe('Approve the payment at Oak Bank');
   await customer.leaveAtBank(bankPage, 'slow');
   await endBankDelay(stack, id);
-  await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
   await untilStatus(id, 'SUCCESSFUL');
-  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'recovered', 'completed']);
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
 });
 
 test.concurrent.each([
@@ -150,6 +148,7 @@ test.concurrent('a payment that nobody approves is cancelled by the bank after 1
   const { id, customer } = await newOrder();
   const bankPage = await customer.startPayment();
   await expireAtBank(id);
+  await proceedCheckout(stack, id);
   await until(async () => (await paymentsOf(id))[0] === 'cancelled', 'the workflow records it');
   await customer.leaveAtBank(bankPage, 'approved');
   expect(await atBank(id)).toMatchObject({ customer: null, isCancelled: true });
@@ -163,6 +162,7 @@ test.concurrent('a payment whose customer never reached the bank is cancelled af
   await customer.send('payment', { bank: 'oak' });
   expect(await atBank(id)).toBeUndefined();
   await startedAgo(id, '16 minutes');
+  await proceedCheckout(stack, id);
   await until(async () => (await paymentsOf(id))[0] === 'cancelled', 'the workflow cancels it');
   // The bank no longer starts it.
   expect(await atBank(id)).toMatchObject({ isCancelled: true });

@@ -1,0 +1,533 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { type Lenders, createCheckoutActivities } from '../../../activities/checkout-activities';
+import { findApplication, recordAgreement, recordDecision, storeApplication } from '../../../src/db/applications';
+import { findOrder } from '../../../src/db/find-orders';
+import { findLastPayment, recordPaymentStatus } from '../../../src/db/payments';
+import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
+import { NO_OFFER } from '../../../src/domain/application';
+import type { PaymentStatus } from '../../../src/domain/payment';
+import { type Lender, type LenderAnswer, LenderUnavailable } from '../../../src/lender/lender';
+import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/payments/payment-provider';
+import { holdExpirySignal } from '../../../workflows/messages';
+import { apiOf } from '../../support/api';
+import {
+  BUSINESS,
+  applied,
+  customerAt,
+  endReferral,
+  newCustomer,
+  pendingCall,
+  proceedCheckout,
+  startCheckout,
+} from '../../support/checkout';
+import { storedText } from '../../support/history';
+import { openOrder, timelineOf } from '../../support/orders';
+import { createSeller } from '../../support/stack';
+import { until } from '../../support/until';
+import { useResource } from '../../support/use-resource';
+
+const stack = useResource(
+  // Long enough for two attempts on a slow machine.
+  () => startCheckout({ env: { SANDBOX_REFERRAL_MS: '8000' } }),
+  (started) => started.stop(),
+);
+
+/** A decline ends these orders, because their customers cannot pay now instead. */
+const ONLY_PAY_LATER = { allowed_payment_terms: ['PAY_LATER'] };
+
+const order = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+const checkout = (id: string) => stack.client.workflow.getHandle(`checkout-${id}`);
+const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.order.status;
+const eventsOf = async (id: string) => (await timelineOf(stack, id)).map(({ event }) => event);
+const untilStatus = (id: string, status: string) =>
+  until(async () => (await statusOfRow(id)) === status, `the order is ${status}`);
+const pending = (id: string) => pendingCall(stack, id);
+const untilWaiting = (id: string, error: string) =>
+  until(async () => {
+    const call = await pending(id).catch(() => undefined);
+    return call?.error === error ? call : undefined;
+  }, `the call has failed with: ${error}`);
+/** Lets some time pass for an order's checkout: the search for unfinished ones finds what is older than a minute. */
+async function pass(id: string): Promise<void> {
+  for (const [table, column] of [
+    ['application', 'submitted_at'],
+    ['application', 'decided_at'],
+    ['application', 'agreed_at'],
+    ['payment', 'started_at'],
+  ])
+    await stack.db.query(
+      `update ${table} set ${column} = ${column} - interval '2 minutes' where order_id = $1 and ${column} is not null`,
+      [id],
+    );
+}
+const eventCount = async (id: string) => (await checkout(id).fetchHistory()).events!.length;
+
+/** Inserts a payment that nobody has been told about. Returns its id. */
+async function insertPayment(orderId: string, age = '0', status: PaymentStatus = 'pending'): Promise<string> {
+  const { rows } = await stack.db.query<{ id: string }>(
+    "insert into payment (order_id, bank, status, started_at) values ($1, 'oak', $3, now() - $2::interval) returning id",
+    [orderId, age, status],
+  );
+  return rows[0]!.id;
+}
+const paymentStatus = async (id: string) => (await findLastPayment(stack.db, id))?.status;
+
+/** Makes the sandbox bank have a payment that its customer has approved. */
+async function payAtBank(paymentId: string): Promise<void> {
+  const bank = createSandboxPaymentStore(stack.db);
+  await bank.insert({
+    id: paymentId,
+    bank: 'oak',
+    amountPence: 123_450,
+    payee: 'Test Shop Ltd',
+    reference: 'A-1',
+    returnUrl: 'https://shop.example/',
+  });
+  await bank.decide(paymentId, 'approved');
+}
+const isRefundedAtBank = async (paymentId: string) =>
+  (await createSandboxPaymentStore(stack.db).find(paymentId))!.isRefunded;
+
+describe('what the API could not start is started by a worker', () => {
+  test('an application', async () => {
+    const id = await applied(stack, 'jo@bloggs.example', { notify: false });
+    await pass(id);
+    await untilStatus(id, 'APPROVED');
+  });
+
+  test('an agreement', async () => {
+    const id = await applied(stack, 'jo@bloggs.example');
+    await untilStatus(id, 'APPROVED');
+    expect(await recordAgreement(stack.db, id, [Buffer.alloc(32)], new Date())).toBe(true);
+    await pass(id);
+    await untilStatus(id, 'SUCCESSFUL');
+  });
+
+  test('a payment, whose order is completed', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await payAtBank(await insertPayment(id, '2 minutes'));
+    await untilStatus(id, 'SUCCESSFUL');
+    expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
+  });
+
+  test('a payment of a closed order, which is cancelled', async () => {
+    const id = await openOrder(stack, {}, ['signup_started', 'failed']);
+    await insertPayment(id, '2 minutes');
+    await until(async () => (await paymentStatus(id)) === 'cancelled', 'the payment is cancelled');
+  });
+});
+
+test('the lender is asked again if a restored backup lacks the decision that has approved the order', async () => {
+  const id = await applied(stack, 'jo@bloggs.example', { notify: false });
+  await stack.api.progress(id, 'approved');
+  await pass(id);
+  await until(async () => (await findApplication(stack.db, id))?.decision, 'the decision is recorded');
+  await checkout(id).result();
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved']);
+});
+
+test('an outage of the lender is shown in Temporal with its cause, and the decision follows', async () => {
+  const id = await applied(stack, 'outage@bloggs.example');
+  const call = await untilWaiting(id, 'the sandbox simulates an outage');
+  expect([call.name, call.attempt! >= 2]).toEqual(['askForResult', true]);
+  await endReferral(stack.db, id);
+  await untilStatus(id, 'APPROVED');
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved']);
+});
+
+test('a referred application is asked about when the lender says, which Temporal shows, without a further event', async () => {
+  const id = await applied(stack, 'referred@bloggs.example');
+  const call = await untilWaiting(id, 'the lender decides later');
+  // The retry policy alone would wait one second.
+  expect([call.attempt, call.waitMs > 1500]).toEqual([2, true]);
+  expect(await statusOfRow(id)).toBe('PENDING');
+  await untilStatus(id, 'APPROVED');
+  await checkout(id).result();
+  const { events } = await checkout(id).fetchHistory();
+  const asked = events!.filter(
+    (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'askForResult',
+  );
+  expect(asked).toHaveLength(1);
+});
+
+test('the search for unfinished checkouts shortens no wait of one that runs', async () => {
+  const id = await applied(stack, 'jo@bloggs.example', { notify: false });
+  // The bank does not know it, and is asked again after a minute.
+  await insertPayment(id, '5 minutes');
+  await proceedCheckout(stack, id);
+  await untilWaiting(id, 'the bank has not decided yet');
+  const before = await eventCount(id);
+  // Two rounds of the search find the payment too.
+  for (let round = 0; round < 2; round += 1) {
+    const other = await applied(stack, 'jo@bloggs.example', { notify: false });
+    await pass(other);
+    await untilStatus(other, 'APPROVED');
+  }
+  expect([await eventCount(id), (await pending(id))?.attempt]).toEqual([before, 2]);
+});
+
+test('a customer who cancels a payment and applies does not wait until the bank would be asked again', async () => {
+  const id = await applied(stack, 'jo@bloggs.example', { notify: false });
+  const payment = await insertPayment(id, '5 minutes');
+  await proceedCheckout(stack, id);
+  expect((await untilWaiting(id, 'the bank has not decided yet')).waitMs).toBeGreaterThan(30_000);
+  await recordPaymentStatus(stack.db, payment, 'cancelled');
+  await proceedCheckout(stack, id);
+  await untilStatus(id, 'APPROVED');
+});
+
+test('a customer who tries to pay now during a referral starts no payment, and the decision applies', async () => {
+  const { id, customer } = await newCustomer(stack);
+  await customer.apply({ email: 'referred@bloggs.example' });
+  const [choice, payment] = [
+    await customer.submit('choice', { payment_term: 'PAY_NOW' }),
+    await customer.submit('payment', { bank: 'oak' }),
+  ];
+  for (const { heading } of [choice, payment]) expect(heading).toMatch(/reviewing your application|You are approved/);
+  await untilStatus(id, 'APPROVED');
+  expect([await paymentStatus(id), await eventsOf(id)]).toEqual([undefined, ['created', 'signup_started', 'approved']]);
+});
+
+test('a checkout whose run was terminated asks again', async () => {
+  for (const email of ['outage@bloggs.example', 'referred-declined@bloggs.example']) {
+    const id = await applied(stack, email, { data: ONLY_PAY_LATER });
+    await until(() => pending(id).catch(() => undefined), 'the lender is asked');
+    await checkout(id).terminate('an operator pressed the button');
+    await endReferral(stack.db, id);
+    await untilStatus(id, email.startsWith('outage') ? 'APPROVED' : 'UNSUCCESSFUL');
+  }
+});
+
+test('a decision that was recorded before the checkout was terminated is applied', async () => {
+  const id = await applied(stack, 'outage@bloggs.example', { data: ONLY_PAY_LATER });
+  await until(() => pending(id).catch(() => undefined), 'the lender is asked');
+  await checkout(id).terminate();
+  await recordDecision(stack.db, (await findApplication(stack.db, id))!.id, { kind: 'declined', code: 'other' });
+  await pass(id);
+  await untilStatus(id, 'UNSUCCESSFUL');
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'declined']);
+});
+
+test('a cancel closes the order at once while the lender is unavailable, which is asked no more', async () => {
+  for (const email of ['outage@bloggs.example', 'referred@bloggs.example']) {
+    const id = await applied(stack, email);
+    await until(async () => (await pending(id).catch(() => undefined))?.error, 'the lender has not decided');
+    expect((await stack.api.cancel(id)).status).toBe(200);
+    await order(id).result();
+    await endReferral(stack.db, id);
+    await checkout(id).result();
+    expect((await findApplication(stack.db, id))!.decision).toBeNull();
+    expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'cancel']);
+  }
+});
+
+test('an application that is submitted while no worker runs is decided later', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const { order_url: url } = (await stack.api.get(id)).body.data;
+  await stack.stopWorker();
+  const customer = customerAt(url);
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  await customer.send('application', BUSINESS);
+  expect((await customer.look()).heading).toBe('Waiting for the decision');
+  await stack.startWorker();
+  await untilStatus(id, 'APPROVED');
+});
+
+test('neither history contains data about the customer or the bank after an application and a payment', async () => {
+  const { order_url: url, id } = (await stack.api.create()).body.data;
+  const customer = customerAt(url);
+  await customer.apply({ email: 'referred@secret.example', business_name: 'Secret & Sons' });
+  await until(async () => (await customer.look()).heading === 'You are approved', 'the customer is approved');
+  await customer.submit('confirmation', { agree: 'yes' });
+  await order(id).result();
+  const paying = await newCustomer(stack);
+  const bankPage = await paying.customer.startPayment();
+  await paying.customer.decideAtBank(bankPage, 'approved');
+  for (const run of [order(id), order(paying.id), checkout(id), checkout(paying.id)]) await run.result();
+  const text = (
+    await Promise.all([order(id), order(paying.id), checkout(id), checkout(paying.id)].map((run) => storedText(run)))
+  ).join('\n');
+  // A payload: the test would prove nothing if payloads were still encoded.
+  expect(text).toContain('"event":"approved"'.replaceAll('"', '\\"'));
+  for (const secret of ['secret.example', 'Secret', BUSINESS.company_number, 'http', 'oak']) {
+    expect(text).not.toContain(secret);
+  }
+  expect(text).not.toMatch(/\b(12500|1250000)\b/);
+});
+
+describe('money', () => {
+  test('a payment that the bank has confirmed is refunded if another checkout flow completes the order first', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    const payment = await insertPayment(id);
+    await payAtBank(payment);
+    await recordPaymentStatus(stack.db, payment, 'paid');
+    for (const event of ['approved', 'completed']) expect((await stack.api.progress(id, event)).status).toBe(200);
+    await proceedCheckout(stack, id);
+    await checkout(id).result();
+    expect([await paymentStatus(id), await isRefundedAtBank(payment)]).toEqual(['refunded', true]);
+    expect(await statusOfRow(id)).toBe('SUCCESSFUL');
+  });
+
+  test('a payment that was confirmed before a cancel is refunded, although its approval is still to be reported', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    const payment = await insertPayment(id);
+    await payAtBank(payment);
+    await recordPaymentStatus(stack.db, payment, 'paid');
+    expect((await stack.api.cancel(id)).status).toBe(200);
+    await proceedCheckout(stack, id);
+    await checkout(id).result();
+    expect([await paymentStatus(id), await isRefundedAtBank(payment)]).toEqual(['refunded', true]);
+    expect(await statusOfRow(id)).toBe('UNSUCCESSFUL');
+  });
+
+  test('a cancellation request in the Temporal UI does not end the return of money', async () => {
+    const id = await openOrder(stack, {}, ['signup_started', 'failed']);
+    const payment = await insertPayment(id, '20 seconds', 'processing');
+    await payAtBank(payment);
+    // The bank still processes it.
+    await stack.db.query(
+      "update sandbox_payment set customer = 'slow', decided_at = now() + interval '1 hour' where id = $1",
+      [payment],
+    );
+    await proceedCheckout(stack, id);
+    await untilWaiting(id, 'the bank still processes the payment');
+    await checkout(id).cancel();
+    await stack.db.query("update sandbox_payment set decided_at = now() - interval '1 hour' where id = $1", [payment]);
+    await until(async () => (await paymentStatus(id)) === 'refunded', 'the payment is refunded');
+    await checkout(id).result();
+  });
+
+  test('a checkout that is terminated between its two reports completes the order', async () => {
+    const id = await openOrder(stack, {}, ['signup_started', 'approved']);
+    const payment = await insertPayment(id, '2 minutes');
+    await payAtBank(payment);
+    await recordPaymentStatus(stack.db, payment, 'paid');
+    await untilStatus(id, 'SUCCESSFUL');
+    await checkout(id).result();
+    const { rows } = await stack.db.query('select status, closed_at is not null as closed from payment where id = $1', [
+      payment,
+    ]);
+    expect(rows).toEqual([{ status: 'paid', closed: true }]);
+  });
+});
+
+describe('the expiry', () => {
+  const expiring = useResource(
+    () => startCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '30000', SANDBOX_REFERRAL_MS: '60000' } }),
+    (started) => started.stop(),
+  );
+  const untilDue = (id: string) =>
+    until(async () => {
+      const { rowCount } = await expiring.db.query('select from orders where id = $1 and expires_at < now()', [id]);
+      return rowCount === 1;
+    }, 'the expiry is due');
+  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.order.status;
+
+  test('waits while a payment is in progress, which then completes the order', async () => {
+    const { id, customer } = await newCustomer(expiring);
+    const bankPage = await customer.startPayment();
+    await untilDue(id);
+    const page = await customer.decideAtBank(bankPage, 'approved');
+    expect([page.heading, await statusOf(id)]).toEqual(['Your order is complete', 'SUCCESSFUL']);
+  }, 120_000);
+
+  test('follows when the hold ends after a payment that was not made, and no further one can be started', async () => {
+    const { id, customer } = await newCustomer(expiring);
+    const bankPage = await customer.startPayment();
+    await untilDue(id);
+    await customer.decideAtBank(bankPage, 'refused');
+    await expiring.client.workflow.getHandle(`checkout-${id}`).result();
+    expect(await statusOf(id)).toBe('PENDING');
+    await customer.submit('payment', { bank: 'oak' });
+    const { rows } = await expiring.db.query('select status from payment where order_id = $1', [id]);
+    expect(rows).toEqual([{ status: 'refused' }]);
+    // Ends the hold, which would take minutes.
+    const run = expiring.client.workflow.getHandle(`order-${id}`);
+    await run.signal(holdExpirySignal, new Date().toISOString());
+    await run.result();
+    expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired', to_status: 'UNSUCCESSFUL' });
+  }, 120_000);
+
+  test('comes after a day although the bank has not decided, and the payment is refunded once it is paid', async () => {
+    const { id, customer } = await newCustomer(expiring);
+    const bankPage = await customer.startPayment();
+    await expiring.db.query("update payment set started_at = now() - interval '25 hours' where order_id = $1", [id]);
+    // The bank does not cancel it either: its customer has approved it.
+    await customer.leaveAtBank(bankPage, 'slow');
+    const run = expiring.client.workflow.getHandle(`order-${id}`);
+    await untilDue(id);
+    await run.signal(holdExpirySignal, new Date().toISOString());
+    await run.result();
+    expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired' });
+    await expiring.db.query(`update sandbox_payment set decided_at = now() - interval '1 hour'
+      where id = (select id from payment where order_id = '${id}')`);
+    await customer.look();
+    await until(async () => (await findLastPayment(expiring.db, id))?.status === 'refunded', 'it is refunded', 90_000);
+  }, 240_000);
+});
+
+const holdExpiry = jest.fn((_: unknown, __: Date) => Promise.resolve());
+beforeEach(() => holdExpiry.mockClear());
+
+/** Runs the activity with these lenders, and this bank for sandbox accounts. */
+function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
+  const activities = createCheckoutActivities({
+    db: stack.db,
+    lenders,
+    payments: { sandbox: bank, live: undefined },
+    report: () => Promise.reject(new Error('not used')),
+    holdExpiry,
+  });
+  return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
+    activities.askForResult(id),
+  );
+}
+/** An order with an application in a new live account. */
+async function appliedLive(): Promise<string> {
+  const api = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
+  return applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+}
+const answering = (decide: Lender['decide']): Lender => ({ decide, reviewTime: '', quote: () => NO_OFFER });
+const unreachable = answering(() => Promise.reject(new Error('this lender must not be asked')));
+const approving = answering(() => Promise.resolve({ kind: 'approved', offer: NO_OFFER }));
+const reporting = (...events: string[]) => ({ reports: events.map((event) => expect.objectContaining({ event })) });
+
+describe('one call of the activity', () => {
+  test('a sandbox account never reaches the real lender, and a live account never reaches the sandbox', async () => {
+    const sandboxOrder = await applied(stack, 'jo@bloggs.example', { notify: false });
+    const approved = expect.objectContaining(reporting('approved'));
+    expect(await askForResult(sandboxOrder, { sandbox: approving, live: unreachable })).toEqual(approved);
+    const liveOrder = await appliedLive();
+    await expect(askForResult(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow(
+      'no lender is configured for live accounts: set `live` in src/providers.ts',
+    );
+    expect(await askForResult(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
+  });
+
+  test('an answer about an application that the customer has replaced is ignored', async () => {
+    const id = await appliedLive();
+    const first = (await findApplication(stack.db, id))!;
+    const late = answering(async () => {
+      await recordDecision(stack.db, first.id, { kind: 'failed' });
+      const { applicant } = first.submitted!;
+      await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32), replaces: first.id });
+      return { kind: 'approved', offer: NO_OFFER };
+    });
+    expect(await askForResult(id, { sandbox: unreachable, live: late })).toMatchObject(reporting());
+    const second = (await findApplication(stack.db, id))!;
+    expect([second.id === first.id, second.decision]).toEqual([false, null]);
+  });
+
+  test('a late approval is ignored once the customer pays now after a decline', async () => {
+    const id = await applied(stack, 'jo@bloggs.example', { notify: false });
+    const { id: application } = (await findApplication(stack.db, id))!;
+    const bank = { banks: [] } as unknown as PaymentProvider;
+    const late = answering(async () => {
+      await recordDecision(stack.db, application, { kind: 'declined', code: 'other' });
+      await insertPayment(id);
+      return { kind: 'approved', offer: NO_OFFER };
+    });
+    expect(await askForResult(id, { sandbox: late, live: undefined }, bank)).toMatchObject(reporting());
+    expect((await findApplication(stack.db, id))!.decision).toMatchObject({ kind: 'declined' });
+  });
+
+  test('an unavailable bank fails it with a type of its own', async () => {
+    const { id, customer } = await newCustomer(stack);
+    await customer.startPayment();
+    await expect(askForResult(id, { sandbox: unreachable, live: unreachable })).rejects.toMatchObject({
+      type: 'BankUnavailable',
+      message: 'no payment provider is configured for sandbox accounts: set CHECKOUT_LENDER',
+    });
+  });
+
+  /** Asks a bank that reports these statuses about a payment that no workflow asks about. */
+  async function askBank(age: string, found: PaymentStatus, cancel: () => Promise<PaymentStatus>) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await insertPayment(id, age);
+    const unused = () => Promise.reject(new Error('not used'));
+    const bank = { banks: [], start: unused, refund: unused, statusOf: () => Promise.resolve(found), cancel };
+    const result = await askForResult(id, { sandbox: unreachable, live: unreachable }, bank).catch(
+      (error: { message: string; nextRetryDelay?: number }) => [error.message, error.nextRetryDelay],
+    );
+    return [result, await paymentStatus(id)];
+  }
+
+  test('a payment that is not approved after 15 minutes is cancelled, unless the customer has just approved it', async () => {
+    const waiting = ['the bank has not decided yet', 60_000];
+    const mustNotCancel = () => Promise.reject(new Error('this payment must not be cancelled'));
+    expect(await askBank('14 minutes', 'pending', mustNotCancel)).toEqual([waiting, 'pending']);
+    // Not cancelled: the customer has approved it.
+    expect(await askBank('16 minutes', 'processing', mustNotCancel)).toEqual([waiting, 'processing']);
+    const cancelTo = (status: PaymentStatus) => askBank('16 minutes', 'pending', () => Promise.resolve(status));
+    expect(await cancelTo('cancelled')).toMatchObject([reporting(), 'cancelled']);
+    expect(await cancelTo('processing')).toEqual([waiting, 'processing']);
+    expect(await cancelTo('paid')).toMatchObject([reporting('approved', 'completed'), 'paid']);
+    const down = () => Promise.reject(new PaymentProviderUnavailable('the bank is down'));
+    expect(await askBank('16 minutes', 'pending', down)).toEqual([['the bank is down', undefined], 'pending']);
+  });
+
+  test.each([
+    [1, 'which comes in 5 minutes', "now() + interval '5 minutes'", '1 minute'],
+    [0, 'which comes in an hour', "now() + interval '1 hour'", '1 minute'],
+    [0, 'which never comes', 'null', '1 minute'],
+    [0, 'if the payment is older than a day', "now() + interval '5 minutes'", '25 hours'],
+  ])('it holds an expiry %i times, %s, before it asks a bank that does not answer', async (holds, _, expiry, age) => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await stack.db.query(`update orders set expires_at = ${expiry} where id = $1`, [id]);
+    await insertPayment(id, age);
+    const down = { statusOf: () => Promise.reject(new PaymentProviderUnavailable('the bank is down')) };
+    const bank = down as unknown as PaymentProvider;
+    await expect(askForResult(id, { sandbox: unreachable, live: undefined }, bank)).rejects.toThrow('the bank is down');
+    expect(holdExpiry).toHaveBeenCalledTimes(holds);
+    for (const [, until_] of holdExpiry.mock.calls) expect(until_.getTime() - Date.now()).toBeGreaterThan(5 * 60_000);
+  });
+
+  test("an error of the lender's adapter fails it without its message and cause", async () => {
+    const id = await appliedLive();
+    const ask = (decide: Lender['decide']) => askForResult(id, { sandbox: unreachable, live: answering(decide) });
+    const failed = ask((application) =>
+      Promise.reject(new TypeError(`no such person: ${application.applicant.email}`)),
+    );
+    await expect(failed).rejects.toMatchObject({ message: "the lender's adapter failed: TypeError", cause: undefined });
+    expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toMatchObject(reporting());
+  });
+
+  test('a call to a lender that does not answer is aborted before Temporal ends it, and fails so that it is retried', async () => {
+    const id = await appliedLive();
+    // Less than the 30 s of the activity, after which the failure would not name the lender.
+    const timeoutMs = 25_000;
+    const { setTimeout: original } = globalThis;
+    const spy = jest
+      .spyOn(globalThis, 'setTimeout')
+      .mockImplementation((run: () => void, ms?: number) => original(run, ms === timeoutMs ? 100 : ms));
+    const hanging = answering(
+      (_, signal) =>
+        new Promise((__, reject) => {
+          signal.addEventListener('abort', () => reject(new LenderUnavailable('no answer in time')));
+        }),
+    );
+    await expect(askForResult(id, { sandbox: unreachable, live: hanging })).rejects.toMatchObject({
+      message: 'no answer in time',
+      nonRetryable: false,
+    });
+    expect(spy).toHaveBeenCalledWith(expect.anything(), timeoutMs);
+    spy.mockRestore();
+  });
+
+  test('the late answer of a call that was given up changes nothing after the next call has a decision', async () => {
+    const id = await appliedLive();
+    let answerLate: ((answer: LenderAnswer) => void) | undefined;
+    const late = askForResult(id, {
+      sandbox: unreachable,
+      live: answering(() => new Promise((resolve) => (answerLate = resolve))),
+    });
+    const declining = answering(() => Promise.resolve({ kind: 'declined', code: 'other' }));
+    await until(() => answerLate, 'the lender is asked');
+    await askForResult(id, { sandbox: unreachable, live: declining });
+    answerLate!({ kind: 'approved', offer: NO_OFFER });
+    expect(await late).toMatchObject(reporting('declined'));
+    expect((await findApplication(stack.db, id))!.decision).toEqual({ kind: 'declined', code: 'other' });
+  });
+});
