@@ -129,8 +129,11 @@ export async function findOpenPayments(db: DbClient, orderId: string): Promise<P
   return rows;
 }
 
+/** SQL, a time: what is older should have been done, or a workflow does it. */
+const TIME_TO_START = `now() - interval '10 seconds'`;
+
 /**
- * Finds orders whose checkout has had something left to do for more than a minute: an application without a decision, a
+ * Finds orders whose checkout has had something left to do for some seconds: an application without a decision, a
  * decision or an agreement that the order does not show, or a payment that is not over. After `failed`, and after
  * `declined` if the order allows Pay now, the next step is the customer's.
  */
@@ -140,14 +143,14 @@ export async function findUnfinishedCheckouts(
 ): Promise<{ id: string; sellerId: string }[]> {
   const { rows } = await db.query<{ id: string; sellerId: string }>(
     `select id, seller_id as "sellerId" from orders where id in (
-       select p.order_id from payment p where p.closed_at is null and p.started_at < now() - interval '1 minute'
+       select p.order_id from payment p where p.closed_at is null and p.started_at < ${TIME_TO_START}
        union
        select a.order_id from application a join orders o on o.id = a.order_id
        where a.purged_at is null and (
-         o.status in ('PENDING', 'APPROVED') and a.decision is null and a.submitted_at < now() - interval '1 minute'
-         or o.status = 'PENDING' and a.decided_at < now() - interval '1 minute'
+         o.status in ('PENDING', 'APPROVED') and a.decision is null and a.submitted_at < ${TIME_TO_START}
+         or o.status = 'PENDING' and a.decided_at < ${TIME_TO_START}
            and (a.decision = 'approved' or a.decision = 'declined' and 'PAY_NOW' <> all(o.allowed_payment_terms))
-         or o.status = 'APPROVED' and a.agreed_at < now() - interval '1 minute'))
+         or o.status = 'APPROVED' and a.agreed_at < ${TIME_TO_START}))
      order by random() limit $1`,
     [limit],
   );

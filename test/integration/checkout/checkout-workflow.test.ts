@@ -48,7 +48,7 @@ const untilWaiting = (id: string, error: string) =>
     const call = await pending(id).catch(() => undefined);
     return call?.error === error ? call : undefined;
   }, `the call has failed with: ${error}`);
-/** Lets some time pass for an order's checkout: the search for unfinished ones finds what is older than a minute. */
+/** Lets some time pass for an order's checkout: the search for unfinished ones finds what is older than some seconds. */
 async function pass(id: string): Promise<void> {
   for (const [table, column] of [
     ['application', 'submitted_at'],

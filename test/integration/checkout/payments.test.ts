@@ -5,6 +5,7 @@ import {
   type Customer,
   customerAt,
   newCustomer,
+  pendingCall,
   proceedCheckout,
   statusOfOrder,
   useCheckout,
@@ -80,7 +81,7 @@ test.concurrent('a confirmed payment completes the order after both workflows we
   const bankPage = await customer.startPayment();
   for (const run of [workflow(id), checkout(id)]) await run.terminate('an operator pressed the button');
   await customer.leaveAtBank(bankPage, 'approved');
-  // The search for unfinished checkouts finds payments that are older than a minute.
+  // The search for unfinished checkouts finds payments that are older than some seconds.
   await startedAgo(id, '2 minutes');
   await untilStatus(id, 'SUCCESSFUL');
 });

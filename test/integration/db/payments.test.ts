@@ -53,7 +53,7 @@ test('a payment that is started while the result of another is recorded is refus
   expect(await findLastPayment(db, id)).toMatchObject({ bank: 'oak', status: 'paid' });
 });
 
-test('the checkout of a payment is unfinished a minute after its start, until the payment is over', async () => {
+test('the checkout of a payment is unfinished some seconds after its start, until the payment is over', async () => {
   const { db } = database;
   const { id } = (await payingOrder()).order;
   await insertPayment(db, id, 'oak', BROWSER);
