@@ -12,8 +12,9 @@ const OPEN_ORDERS = 50;
 export const read: Section = {
   title: 'Read',
   about:
-    `One client reads ${PER_SECOND} open orders a second. The service asks Temporal's server for the state of the order's ` +
-    'workflow, the bare query the workflow itself; with `If-None-Match` the service answers 304 from the row. DBOS reads the event that its workflow has set, and the row.',
+    `One client reads ${PER_SECOND} open orders a second. The service and the bare arm query the ` +
+    "order's workflow; with `If-None-Match` the service answers 304 from the row. DBOS reads the event that its " +
+    'workflow has set, and the row.',
   async run(bench) {
     const { servers } = bench;
     const [service, bare, koa, dbos] = await Promise.all([
