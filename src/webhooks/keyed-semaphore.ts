@@ -4,9 +4,6 @@ import { monotonicMs } from './monotonic';
 const FIRST_HOLD_MS = 500;
 /** The share of the newest duration in the mean. */
 const WEIGHT = 0.2;
-/** Slots beyond the limit that only urgent callers get. */
-const URGENT_SLOTS = 2;
-const URGENT_WAIT_MS = 1000;
 /** No wait for a webhook is longer. Turns that would be further away are spread over the second half of this time. */
 const MAX_WAIT_MS = 3_600_000;
 
@@ -20,7 +17,7 @@ interface KeyedSemaphore {
    * Acquires a slot, which the caller releases.
    * @returns 0, or if the key holds as many slots as it may have: milliseconds until the caller's turn to try again
    */
-  tryAcquire(key: string, isUrgent?: boolean): number;
+  tryAcquire(key: string): number;
   /** @param heldMs how long the caller had the slot */
   release(key: string, heldMs: number): void;
 }
@@ -50,9 +47,9 @@ export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSem
   }
 
   return {
-    tryAcquire(key, isUrgent = false) {
+    tryAcquire(key) {
       const slots = keys.get(key) ?? { held: 0, meanMs: FIRST_HOLD_MS, changedAt: now(), lastTurnAt: now() };
-      if (slots.held >= limit + (isUrgent ? URGENT_SLOTS : 0)) return isUrgent ? URGENT_WAIT_MS : nextTurn(slots);
+      if (slots.held >= limit) return nextTurn(slots);
       keys.set(key, { ...slots, held: slots.held + 1, changedAt: now() });
       return 0;
     },

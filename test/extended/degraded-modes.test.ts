@@ -79,7 +79,7 @@ test('on a full disk, orders are read, and creating and cancelling one get 503 u
   const id = await openOrder(stack);
   await stack.db.query(`create function disk_full() returns trigger language plpgsql as
     $$ begin raise 'could not extend file: No space left on device' using errcode = '53100'; end $$`);
-  for (const table of ['orders', 'order_timeline', 'order_work', 'idempotency_key']) {
+  for (const table of ['orders', 'order_timeline', 'start_request', 'idempotency_key']) {
     await stack.db.query(`create trigger disk_full before insert or update on ${table} execute function disk_full()`);
   }
   expectRetryLater(await stack.api.create(), /outcome is unknown/);

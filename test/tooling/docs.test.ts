@@ -80,6 +80,12 @@ test('README.md has at most 150 lines and links to every page of docs/', () => {
   expect(docs.filter((name) => !readme.includes(`](docs/${name})`))).toEqual([]);
 });
 
+test('the glossary has at most 35 words', () => {
+  const [, glossary = ''] = read('docs/architecture.md').split('## Glossary\n');
+  expect(matches(glossary, /^\| (?!term )(\w.*?) \|/gm).length).toBeGreaterThan(20);
+  expect(matches(glossary, /^\| (?!term )(\w.*?) \|/gm).length).toBeLessThanOrEqual(35);
+});
+
 test('README.md gives the test command that CI runs', () => {
   expect(read('README.md')).toContain('npm ci && npm test\n');
   expect(read('.ci/run')).toMatch(/^step npm ci$[^]*^step timeout \S+ \S+ npm test -- --json --outputFile/m);

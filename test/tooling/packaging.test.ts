@@ -251,10 +251,15 @@ test('docs/kubernetes.md states the maximum number of Postgres connections of de
   const objects = ['autoscaling', 'api', 'worker'].flatMap((name) =>
     parseAllDocuments(read(`deploy/kubernetes/${name}.yaml`)).map((document) => document.toJS()),
   );
-  const pods = objects.map(({ spec }) => (spec.maxReplicas ?? spec.strategy?.rollingUpdate.maxSurge ?? 0) as number);
+  const podsOf = (name: string): number =>
+    objects
+      .filter(({ metadata }) => metadata.name === name)
+      .reduce((sum, { spec }) => sum + Number(spec.maxReplicas ?? spec.strategy?.rollingUpdate.maxSurge ?? 0), 0);
   const required = { DATABASE_URL: 'postgres://orders@postgres/orders', CHECKOUT_BASE_URL: 'https://pay.example' };
   const { databasePoolSize } = loadConfig(required);
-  const connections = pods.reduce((sum, count) => sum + count) * (databasePoolSize + 1);
+  const perWorker = databasePoolSize + 1;
+  const perApi = perWorker + Math.ceil(databasePoolSize / 4);
+  const connections = podsOf('api') * perApi + podsOf('worker') * perWorker;
   expect(read('docs/kubernetes.md')).toContain(`up to ${connections} connections`);
 });
 

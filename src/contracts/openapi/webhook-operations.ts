@@ -41,8 +41,8 @@ const retrieveTimeline = operation({
   tag: 'Webhooks',
   summary: 'Retrieve the timeline of an order',
   description:
-    'Lists every change, every refused signal to the workflow, every recovery, every wait for a silent endpoint and every ' +
-    'attempt to deliver a webhook, oldest first. A refused call leaves no entry.',
+    'Lists every change, every refused signal to the workflow and every attempt to deliver a webhook, oldest first. A ' +
+    'refused call leaves no entry.',
   key: 'seller',
   path: order,
   query: timelineQuerySchema,

@@ -13,7 +13,6 @@ import { HTTP } from '../../support/http-settings';
 import { openOrder } from '../../support/orders';
 import { parseRaw, sendRaw } from '../../support/raw-http';
 import { log, type Stack } from '../../support/stack';
-import { until } from '../../support/until';
 
 const ORDER = { amount: 1234.5, reference: '10042' };
 const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
@@ -84,17 +83,16 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
       await db.query('alter table orders_renamed rename to orders');
     }
   },
-  async overloaded({ api, db }) {
-    const id = await openOrder({ api, db });
-    const setWork = (values: string) => db.query(`update order_work set ${values} where order_id = $1`, [id]);
-    await setWork("started = false, waiting_since = now() - interval '2 hours', sweep_at = now() + interval '1 day'");
+  async overloaded(stack) {
+    const held = await holdTransaction(stack.db, 'lock table orders in share row exclusive mode');
     try {
-      return await until(async () => {
-        const response = await api.create();
-        return response.status === 503 ? response : undefined;
-      }, 'new orders are refused');
+      // One connection for inserts: the second order gets none.
+      return await withApi(stack, { DATABASE_POOL_SIZE: '1' }, async (api) => {
+        const responses = await Promise.all([api.create(), api.create()]);
+        return responses.find(({ body }) => body.code === 'overloaded')!;
+      });
     } finally {
-      await setWork('started = true');
+      await held.rollback();
     }
   },
   async service_unavailable(stack) {

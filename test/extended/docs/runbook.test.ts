@@ -14,7 +14,7 @@ jest.setTimeout(600_000);
 
 const PAGE = 'docs/runbook.md';
 const stack = useStack({
-  env: { WEBHOOK_RETRY_DELAYS: '0,0.1', CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', SWEEP_INTERVAL_MS: '1000' },
+  env: { WEBHOOK_RETRY_DELAYS: '0,0.1', CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', BACKGROUND_INTERVAL_MS: '1000' },
 });
 const receiver = useReceiver();
 const blocks = codeBlocks(PAGE);

@@ -46,9 +46,3 @@ test('a caller that is refused always waits, even if the clock ticks meanwhile',
   const turns = Array.from({ length: 20 }, () => slots.tryAcquire('a'));
   expect(Math.min(...turns)).toBeGreaterThan(0);
 });
-
-test('an urgent caller gets one of two further slots, and otherwise a turn in a second', () => {
-  const slots = semaphore(1);
-  expect(slots.tryAcquire('a')).toBe(0);
-  expect([slots.tryAcquire('a', true), slots.tryAcquire('a', true), slots.tryAcquire('a', true)]).toEqual([0, 0, 1000]);
-});
