@@ -254,7 +254,8 @@ test('docs/kubernetes.md states the maximum number of Postgres connections of de
   const podsOf = (name: string): number =>
     objects
       .filter(({ metadata }) => metadata.name === name)
-      .reduce((sum, { spec }) => sum + Number(spec.maxReplicas ?? spec.strategy?.rollingUpdate.maxSurge ?? 0), 0);
+      .map(({ spec }) => Number(spec.maxReplicas ?? spec.strategy?.rollingUpdate.maxSurge ?? 0))
+      .reduce((sum, pods) => sum + pods, 0);
   const required = { DATABASE_URL: 'postgres://orders@postgres/orders', CHECKOUT_BASE_URL: 'https://pay.example' };
   const { databasePoolSize } = loadConfig(required);
   const perWorker = databasePoolSize + 1;
