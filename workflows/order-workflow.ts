@@ -154,7 +154,8 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
       await condition(() => isClosed() || isMoved(), waitMs, { summary: 'until the order expires' });
       if (isClosed()) return;
     }
-    await change({ event: 'expired', actor: 'system', channel: 'workflow', reason: null });
+    // Refused if another change has closed the order while this one waited for its turn.
+    await change({ event: 'expired', actor: 'system', channel: 'workflow', reason: null }, () => Promise.resolve());
   }
 
   function isChanging(): boolean {

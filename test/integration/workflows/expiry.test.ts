@@ -1,7 +1,8 @@
 import { findOrder } from '../../../src/db/find-orders';
-import { holdExpirySignal } from '../../../workflows/messages';
-import { openOrder, timelineOf } from '../../support/orders';
+import { cancelSignal, holdExpirySignal } from '../../../workflows/messages';
+import { acceptVersions, openOrder, refuseVersion, timelineOf } from '../../support/orders';
 import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
 /** Later than any test takes to send the signals that it needs before the expiry. */
 const stack = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '5000' } });
@@ -50,4 +51,15 @@ test('a hold that is no time changes nothing', async () => {
   await workflow(id).signal('holdExpiry', { nonsense: true });
   await workflow(id).signal('holdExpiry');
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL' });
+});
+
+test('an order that is cancelled just as it expires completes its run', async () => {
+  const id = await openOrder(stack);
+  await refuseVersion(stack.db, id, 2);
+  await workflow(id).signal(cancelSignal);
+  const isExpiring = async (): Promise<boolean> =>
+    (await workflow(id).fetchHistory()).events!.some((event) => event.timerFiredEventAttributes);
+  await until(isExpiring, 'the expiry waits for the cancel to be saved');
+  await acceptVersions(stack.db);
+  expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL', version: 2 });
 });
