@@ -39,13 +39,13 @@ export async function recordAttempt(db: DbClient, record: AttemptRecord): Promis
        update webhook_event e set attempts = e.attempts + 1, steps = e.steps + case when $3 then 1 else 0 end,
          state = case when $13 in ('delivered', 'disabled') or ($3 and e.state = 'pending') then $13 else e.state end,
          next_attempt_at = case when $13 in ('delivered', 'disabled') then null
-           when $3 then now() + $14::float8 * interval '1 ms' else e.next_attempt_at end
-       from locked where e.id = $1 returning e.id, e.attempts, e.steps, e.state
+           when $3 and e.state = 'pending' then now() + $14::float8 * interval '1 ms' else e.next_attempt_at end
+       from locked where e.id = $1 returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
      ), attempt as (
        insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
          error_detail, address, response_body, next_attempt_at)
        select id, attempts, case when $3 then steps end, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-         now() + $14::float8 * interval '1 ms' from event
+         case when $3 then next_attempt_at end from event
      ), order_row as (
        update orders o set webhooks_disabled = ($13 = 'disabled') from locked
        where o.id = locked.id and $13 in ('delivered', 'disabled') and locked.webhooks_disabled <> ($13 = 'disabled')

@@ -56,6 +56,13 @@ describe('an attempt that ends late, in a worker that was frozen', () => {
     expect(await makeAttempt(database.db, ids[0]!)).toBe('delivered');
     expect(await markExhausted(database.db, ids[0]!)).toBe(false);
     expect(await findPendingWebhooks(database.db, order.id)).toEqual([]);
+    // Nor does anything show a next attempt.
+    const { rows } = await database.db.query(
+      `select e.next_attempt_at is null and bool_and(a.next_attempt_at is null) as "isOver"
+       from webhook_event e join webhook_attempt a on a.event_id = e.id where e.id = $1 group by e.id`,
+      [ids[0]],
+    );
+    expect(rows).toEqual([{ isOver: true }]);
   });
 });
 
