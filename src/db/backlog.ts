@@ -22,7 +22,7 @@ export interface Backlog {
 }
 
 /**
- * Reads small indexes only (`orders_behind`, `start_request`, `webhook_event_pending_by_age`,
+ * Reads small indexes only (`orders_behind`, `start_request`, `webhook_event_undelivered_by_age`,
  * `webhook_event_undelivered`, `payment_open`), and the timelines of orders whose payment must be reversed.
  */
 export async function readBacklog(db: DbClient): Promise<Backlog> {

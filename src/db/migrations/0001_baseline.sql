@@ -176,8 +176,9 @@ create table webhook_event (
   unique (order_id, sequence)
 );
 create index webhook_event_pending on webhook_event (order_id) where state = 'pending';
--- For the metrics: how many webhooks are pending, and since when.
-create index webhook_event_pending_by_age on webhook_event (created_at) where state = 'pending';
+-- For the metrics, and for lists and resends that select no seller: a search by age would read all that are delivered.
+create index webhook_event_undelivered_by_age on webhook_event (state, created_at desc, id desc)
+  where state <> 'delivered';
 create index webhook_event_by_age on webhook_event (created_at desc, id desc);
 create index webhook_event_by_seller on webhook_event (seller_id, created_at desc, id desc);
 create index webhook_event_undelivered on webhook_event (seller_id, state, created_at desc, id desc)
