@@ -26,6 +26,8 @@ const TURN_MS = 250;
 const LONGEST_WAIT_MS = 30 * 60_000;
 /** Longer than an attempt takes: a probe whose attempt ended without a result is repeated. */
 const PROBE_MS = 30_000;
+/** Beyond this, the endpoint whose last failure is the oldest is forgotten: most of them will never answer. */
+const MOST_ENDPOINTS = 10_000;
 
 type Result = Pick<Attempt, 'status' | 'error'>;
 
@@ -92,7 +94,10 @@ export function createEndpointBreakers(
       const nowMs = now();
       const { failures = 0, since = nowMs, lastTurnAt = nowMs } = state ?? {};
       const waitMs = Math.min(Math.max((nowMs - since) / 4, minWaitMs), maxWaitMs);
+      states.delete(key);
       states.set(key, { failures: failures + 1, since, probeAt: nowMs + waitMs, lastTurnAt });
+      const [oldest] = states.keys();
+      if (states.size > MOST_ENDPOINTS && oldest !== undefined) states.delete(oldest);
       if (failures + 1 === limit)
         log.warn({ ...fields, error }, 'webhook endpoint does not answer: its deliveries wait');
     },

@@ -98,3 +98,14 @@ test('deliveries that wait get turns one after the other, none later than half a
   expect(waits.slice(0, 3)).toEqual([10_250, 10_500, 10_750]);
   expect(Math.max(...waits)).toBe(1_800_000);
 });
+
+test('however many endpoints never answer, those that have failed last are remembered', () => {
+  const breakers = createOpen();
+  const fail = (n: number) => breakers.record({ sellerId: 'one', url: `https://shop-${n}.example` }, TIMEOUT);
+  for (let n = 1; n < 10_000; n++) fail(n);
+  breakers.record(SHOP, TIMEOUT);
+  for (let n = 1; n < 10_000; n++) fail(10_000 + n);
+  expect(breakers.countOpen()).toBe(1);
+  fail(0);
+  expect(breakers.countOpen()).toBe(0);
+});
