@@ -44,9 +44,6 @@ export const ROW_CHANGED = 'RowChanged';
 /** Failure type of a save on a row of a restored backup, which lacks changes: an operator runs `reconcile`. */
 export const ROW_BEHIND = 'RowBehind';
 
-/** Failure type of an update that is for another version of the order. Its one detail is the order's version. */
-export const VERSION_DIFFERS_FAILURE = 'OrderVersionDiffers';
-
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
 /** `sandbox` or `live`: the kind of the order's account. */

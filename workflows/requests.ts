@@ -26,7 +26,7 @@ export interface UncheckedRequest {
  * would block the workflow. So this never throws.
  * @param event the event of a message that always means the same one
  */
-export function toUncheckedRequest(
+function toUncheckedRequest(
   payload: unknown,
   channel: Channel,
   defaultActor: Actor,
@@ -73,7 +73,7 @@ function truncate(text: string, length: number): string {
 }
 
 /** Text from outside as Postgres stores it: without NUL and lone surrogates. A save with one would be retried forever. */
-export function toStorable(text: string): string {
+function toStorable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\ufffd');
 }
 

@@ -8,7 +8,7 @@ import type { OrderWorkflows } from '../temporal/order-workflows';
 
 /** Starts that run at the same time. More of them would only lengthen the queues of the Temporal server. */
 const IN_FLIGHT = 8;
-/** Beyond this, orders are left to the workers: see `startWaitingOrders`. */
+/** Beyond this, orders are left to the workers: see `createOrderStarts`. */
 const MAX_WAITING = 1000;
 /** While more starts wait, the workflows begin at random times, and other calls stay fast. */
 const BURST = 50;
