@@ -43,12 +43,15 @@ export class Deliveries {
   /** Delivers until `stop`. */
   async run(): Promise<void> {
     this.isRunning = true;
-    while (!this.isStopping) {
-      const [first] = this.pending;
-      if (!first) await condition(() => !this.isEmpty || this.isStopping);
-      else if (await this.deliver(first)) this.pending.shift();
+    try {
+      while (!this.isStopping) {
+        const [first] = this.pending;
+        if (!first) await condition(() => !this.isEmpty || this.isStopping);
+        else if (await this.deliver(first)) this.pending.shift();
+      }
+    } finally {
+      this.isRunning = false;
     }
-    this.isRunning = false;
   }
 
   /** Ends `run`, after the attempt that is being made. */
