@@ -10,7 +10,10 @@ function withFailingQuery(details: string) {
     metadata: new Metadata(),
   });
   const query = () => Promise.reject(new ServiceError('Failed to query Workflow', { cause }));
-  const client = { workflow: { getHandle: () => ({ query }) }, withDeadline: (_: number, call: () => unknown) => call() };
+  const client = {
+    workflow: { getHandle: () => ({ query }) },
+    withDeadline: (_: number, call: () => unknown) => call(),
+  };
   const settings = { startTimeoutMs: 1000, updateTimeoutMs: 1000, encryptPayloads: false };
   return createOrderWorkflows(client as unknown as Client, settings);
 }
