@@ -31,7 +31,7 @@ export const renderPage = (library: string): string => `<!doctype html>
 </html>
 `;
 
-/** No fonts, telemetry, proxy or assistant of other hosts. The samples are those of the document. */
+/** No fonts, telemetry, proxy or assistant of other hosts. Scalar makes the samples from the document. */
 export const SCRIPT = `Scalar.createApiReference('#docs', {
   url: '/openapi.json',
   withDefaultFonts: false,
@@ -40,7 +40,7 @@ export const SCRIPT = `Scalar.createApiReference('#docs', {
   agent: { disabled: true },
   mcp: { disabled: true },
   hideClientButton: true,
-  hiddenClients: true,
+  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
   hideModels: true,
   documentDownloadType: 'direct',
   orderSchemaPropertiesBy: 'preserve',

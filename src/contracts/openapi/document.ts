@@ -1,6 +1,5 @@
 import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from 'zod-openapi';
 import type { OrderRules } from '../fields';
-import { addCodeSamples } from './code-samples';
 import { TAGS } from './operation';
 import { orderPaths } from './order-operations';
 import { WEBHOOKS } from './outgoing-webhooks';
@@ -81,9 +80,7 @@ export function createOpenApiDocument({ api, rules, maxBodyBytes, version }: Doc
       },
     },
   };
-  const created = createDocument(document, { override: forGenerators });
-  addCodeSamples(created.paths ?? {});
-  return created;
+  return createDocument(document, { override: forGenerators });
 }
 
 function contact(support: string | undefined) {
