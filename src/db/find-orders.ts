@@ -199,6 +199,9 @@ export interface OrderFilter {
   after?: string | undefined;
 }
 
+/** A page has several orders, also if Postgres writes 1e300 with all its digits. */
+const MAX_COUNTED = 32_768;
+
 /**
  * Lists orders, newest first. Orders that are created between two pages do not shift the pages.
  * @returns also the size of each order's `meta_data` in Postgres
@@ -214,7 +217,7 @@ export async function findOrders(
   const { rows } = await db.query<OrderRow & { metaDataBytes: number }>(
     `select * from (select *, sum("metaDataBytes") over (
        order by "createdAt" desc, id desc rows between unbounded preceding and 1 preceding) as bytes_before from (
-     select ${ORDER_COLUMNS}, coalesce(octet_length(o.meta_data::text), 0) as "metaDataBytes" from orders o
+     select ${ORDER_COLUMNS}, least(coalesce(octet_length(o.meta_data::text), 0), ${MAX_COUNTED}) as "metaDataBytes" from orders o
      where ($1::uuid is null or o.seller_id = $1) and ($2::text is null or o.status = $2)
        and ($3::text is null or o.reference = $3)
        and ($4::timestamptz is null or o.created_at >= $4) and ($5::timestamptz is null or o.created_at < $5)

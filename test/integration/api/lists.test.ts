@@ -228,7 +228,7 @@ test('another seller and a missing seller return the same 404', async () => {
 test.each([
   ['ASCII text', 'x'.repeat(16_000)],
   ['multi-byte text', 'é'.repeat(8000)],
-  ['numbers that are longer in Postgres', Array(2500).fill(1e300)],
+  ['numbers that are longer in Postgres', Array(2000).fill(1e300)],
 ])('a page of large orders with %s ends early, and the cursors lead to all orders', async (_, text) => {
   const ids: string[] = [];
   for (let count = 0; count < 40; count++) {
