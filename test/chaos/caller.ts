@@ -37,8 +37,7 @@ export interface Caller {
   close: () => Promise<void>;
 }
 
-/** @param repeatable further statuses that are repeated */
-export function createCaller(apiUrls: readonly string[], ledger: Ledger, repeatable: readonly number[]): Caller {
+export function createCaller(apiUrls: readonly string[], ledger: Ledger): Caller {
   const dispatcher = new Agent({
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: TIMEOUT_MS,
@@ -88,7 +87,7 @@ export function createCaller(apiUrls: readonly string[], ledger: Ledger, repeata
           return { ...reply, startedAt };
         }
         const name = `${wanted.method} ${wanted.path}`;
-        if (![...REPEATABLE, ...repeatable].includes(reply.status)) {
+        if (!REPEATABLE.includes(reply.status)) {
           ledger.complaints.push(`${name} was answered ${reply.status} ${JSON.stringify(reply.body)}`);
           return undefined;
         }

@@ -42,12 +42,10 @@ export interface Cell {
   slow?: boolean;
   /** Why the cell cannot run here. */
   skip?: (here: Pick<ChaosStack, 'disk'> & Pick<Scene, 'oldRoot'>) => string | undefined;
-  /** True if orders can be missing for a while: callers repeat calls that get a 404. */
+  /** True if orders can be lost: callers accept a 404. */
   restores?: boolean;
   /** What the fault does not touch. `API`: creates and GETs still succeed. `service`: it touches only receivers, so hardly any run is replaced. */
   spares?: Spared | ((scene: Scene) => Spared | undefined);
-  /** The part of `--rate` and `--abandoned` that leaves time for what an operator does meanwhile. Default: 1. */
-  loadShare?: number;
   /** How long the load runs before its throughput is measured. Default: 1.5 s. */
   warmUpMs?: number;
   /** True if no order stays open: `--abandoned` then adds none. */

@@ -8,17 +8,15 @@ import { type AnyCell, CELLS } from './cells';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import type { Broken } from './invariants';
-import { currentVersion, passedRuns, productDigest, readResults, recordRun, writePage } from './results';
-import { checkSweep, type RunOptions, type RunResult, runCell, runDelivery } from './run';
+import { type RunOptions, type RunResult, runCell, runDelivery } from './run';
 import { SHORT } from './short';
 import { type ChaosStack, startChaosStack } from './stack';
 
 /**
  * `npm run chaos -- --seeds N`: breaks the service under load, a cell with a seed at a time, and checks every invariant
- * for every order. Skips what this version has passed according to test/chaos/results.jsonl, and writes the tables of
- * docs/reliability.md. `--cell NAME` (or a part of names) and `--seed S` select what runs and repeat it. `--part 1/4` makes the first
- * of four parts of it, for runners in parallel. `--minutes M` starts no run after M minutes. `--abandoned A` adds A orders per
- * second that stay open. `--short` runs the worst cells once, and records them only with `--record`.
+ * for every order. `--cell NAME` (or a part of names) and `--seed S` select what runs and repeat it. `--part 1/4` makes the
+ * first of four parts of it, for runners in parallel. `--minutes M` starts no run after M minutes. `--abandoned A` adds A
+ * orders per second that stay open. `--short` runs the worst cells once.
  */
 const { values } = parseArgs({
   options: {
@@ -33,7 +31,6 @@ const { values } = parseArgs({
     fast: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     short: { type: 'boolean', default: false },
-    record: { type: 'boolean', default: false },
     report: { type: 'string' },
   },
 });
@@ -41,12 +38,9 @@ const { values } = parseArgs({
 const RUNS_PER_STACK = 20;
 
 const oldRoot = values['old-root'] === undefined ? undefined : path.resolve(values['old-root']);
-function optionsOf(cell: AnyCell, seed: number): RunOptions {
-  const { loadShare = 1 } = 'strike' in cell ? cell : {};
-  return { seed, rate: loadShare * Number(values.rate), abandonedRate: loadShare * Number(values.abandoned), oldRoot };
-}
-const version = currentVersion();
-const isRecorded = values.record || !values.short;
+const optionsOf = (seed: number): RunOptions => ({
+  ...{ seed, rate: Number(values.rate), abandonedRate: Number(values.abandoned), oldRoot },
+});
 const deadline = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
 
 /** Of the stack that runs. */
@@ -56,11 +50,6 @@ let isInterrupted = false;
 interface Planned {
   cell: AnyCell;
   seed: number;
-}
-
-interface Run {
-  cell: AnyCell;
-  result: RunResult;
 }
 
 /** The cells of this name; if there is none, those whose names contain it. */
@@ -89,12 +78,6 @@ function partOf(text: string): [part: number, parts: number] {
   return [part, parts];
 }
 
-/** True if the results, which other runners add to, have it as passed. */
-function isDone({ cell, seed }: Planned): boolean {
-  if (values.short || values.seed !== undefined) return false;
-  return passedRuns(readResults(), version).some((run) => run.cell === cell.name && run.seed === seed);
-}
-
 function report(
   stack: ChaosStack,
   cell: AnyCell,
@@ -120,26 +103,16 @@ async function run(): Promise<number> {
     for (const { name, group } of CELLS) console.log(`${group}: ${name}`);
     return 0;
   }
-  if (oldRoot !== undefined && productDigest(oldRoot) === version.product) {
-    throw new Error(`--old-root ${oldRoot} is the same version of the product`);
-  }
   await findTemporalCli(console.log);
   let stack: ChaosStack | undefined;
-  let runs: Run[] = [];
+  let runs = 0;
   let [passed, failed, skipped] = [0, 0, 0];
   let hasStarted = true;
-  const count = (failures: number): void => {
-    failed += failures;
-    passed += runs.length - failures;
-    stack = undefined;
-    runs = [];
-  };
   // Repeated signals are ignored: npm passes on one that its process group has got too.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void interrupt());
   try {
     for (const { cell, seed } of planned) {
       if (Date.now() > deadline) break;
-      if (isDone({ cell, seed })) continue;
       try {
         stack ??= await startStack();
         hasStarted = true;
@@ -148,7 +121,7 @@ async function run(): Promise<number> {
         if (isInterrupted || !hasStarted) throw error;
         hasStarted = false;
         await renewCleanup();
-        if (isRecorded) recordRun(cell, failedRun(cell, seed, 'the start', error), optionsOf(cell, seed), version);
+        console.error(error);
         failed += 1;
         continue;
       }
@@ -161,25 +134,23 @@ async function run(): Promise<number> {
       const result = await attempt(stack, cell, seed);
       // The cleanup has broken the run.
       if (isInterrupted) return 1;
-      runs.push({ cell, result });
       const isBroken = result.broken.length > 0;
       // `restore` replaces processes, and with them their logs.
       if (isBroken) report(stack, cell, result);
-      const isRestored = await stack.restore().then(
-        () => true,
-        (error: unknown) => !result.broken.push(harnessError('the restoration', error)),
-      );
+      await stack.restore().catch((error: unknown) => result.broken.push(harnessError('the restoration', error)));
       if (!isBroken) report(stack, cell, result);
-      // A delivery checks its sweep itself.
-      if (isRecorded) recordRun(cell, result, optionsOf(cell, seed), version, !('strike' in cell));
+      if (result.broken.length === 0) passed += 1;
+      else failed += 1;
       // What a failed run has left behind would disturb the next one.
-      if (result.broken.length > 0 || runs.length === RUNS_PER_STACK) count(await endStack(stack, runs, isRestored));
+      if (result.broken.length > 0 || ++runs === RUNS_PER_STACK) {
+        await renewCleanup();
+        stack = undefined;
+        runs = 0;
+      }
     }
-    if (stack) count(await endStack(stack, runs));
   } finally {
     await cleanup.run();
   }
-  if (isRecorded) writePage(version);
   if (values.report !== undefined) {
     const counts = {
       ...{ numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped },
@@ -214,24 +185,8 @@ const failedRun = (cell: AnyCell, seed: number, step: string, error: unknown, du
 /** Runs a cell. An error of the harness is a failed run, and the next one gets a stack of its own. */
 async function attempt(stack: ChaosStack, cell: AnyCell, seed: number): Promise<RunResult> {
   const startedAt = performance.now();
-  const running = 'strike' in cell ? runCell(stack, cell, optionsOf(cell, seed)) : runDelivery(cell, seed);
+  const running = 'strike' in cell ? runCell(stack, cell, optionsOf(seed)) : runDelivery(cell, seed);
   return running.catch((error: unknown) => failedRun(cell, seed, 'the run', error, performance.now() - startedAt));
-}
-
-/**
- * Checks the sweep, if all parts run, and ends the stack.
- * @returns how many of the stack's runs have broken an invariant
- */
-async function endStack(stack: ChaosStack, runs: readonly Run[], isRestored = true): Promise<number> {
-  const reported = new Set(runs.filter(({ result }) => result.broken.length > 0));
-  const results = runs.map(({ result }) => result);
-  if (isRestored) await checkSweep(stack, results);
-  for (const { cell, result } of runs.filter((run) => isRestored && !reported.has(run))) {
-    if (result.broken.length > 0) report(stack, cell, result);
-    if (isRecorded) recordRun(cell, result, optionsOf(cell, result.seed), version, true);
-  }
-  await renewCleanup();
-  return results.filter(({ broken }) => broken.length > 0).length;
 }
 
 async function renewCleanup(): Promise<void> {

@@ -13,7 +13,6 @@ export interface EventFacts {
   sequence: number;
   state: string;
   body: string;
-  isResendRequested: boolean;
   /** Recorded attempts. The step of a resend is null. `at` is when it began, in unix ms. */
   attempts: { attempt: number; step: number | null; status: number | null; at: number }[];
 }
@@ -44,6 +43,8 @@ export interface OrderFacts {
   version: number;
   status: string;
   cancelledAt: string | null;
+  /** True if changes are refused because the row lacks some. */
+  isBehind: boolean;
   changes: Change[];
   /** In the order of their start. */
   payments: PaymentFacts[];
@@ -71,6 +72,7 @@ export async function readFacts(
   const { rows } = await db.query<Omit<OrderFacts, 'runs' | 'received'>>({
     text: `select o.id, seller_id as "sellerId", reference, amount_pence::float as "amountPence", version, status,
        to_char(cancelled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "cancelledAt",
+       workflow_version is not null as "isBehind",
        (select coalesce(json_agg(json_build_object('version', version, 'event', event, 'from', from_status,
           'to', to_status) order by version), '[]')
         from order_timeline t where t.order_id = o.id and version is not null) as changes,
@@ -81,7 +83,7 @@ export async function readFacts(
        exists (select from application a where a.order_id = o.id and agreed_at is not null
          and payment_term = 'PAY_LATER') as "hasAgreed",
        (select coalesce(json_agg(json_build_object('id', id, 'sequence', sequence, 'state', state, 'body', body,
-          'isResendRequested', resend_requested_at is not null, 'attempts', (select coalesce(json_agg(json_build_object('attempt', attempt, 'step', step, 'status', status,
+          'attempts', (select coalesce(json_agg(json_build_object('attempt', attempt, 'step', step, 'status', status,
             'at', extract(epoch from at) * 1000)
             order by attempt), '[]') from webhook_attempt a where a.event_id = e.id)) order by sequence), '[]')
         from webhook_event e where e.order_id = o.id) as events

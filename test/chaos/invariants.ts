@@ -15,6 +15,8 @@ export interface Allowances {
   undelivered?: (webhookUrl: string) => readonly string[];
   /** True if the receiver or its network is slow: the calls of an order overlap as it sees them. */
   overlaps?: boolean;
+  /** True if a worker was frozen for longer than the activity of an attempt: it may repeat an earlier webhook late. */
+  repeatsLate?: boolean;
   /** True if operators or expiries change orders too: further refusals are allowed, and replaced runs are not counted. */
   operators?: boolean;
   /** True if the fault touches only receivers: runs are replaced only if the machine stalls for seconds, so only a few. */
@@ -25,11 +27,9 @@ export interface Allowances {
   untraceable?: ReadonlySet<string>;
   /** From a backup to its restoration, in unix ms: changes that were acknowledged in between may be undone. */
   restored?: { from: number; to: number };
-  /** The orders whose runs can fail in other ways too: operators or a restoration change the history that they build on. */
+  /** The orders whose runs can fail in other ways too, and lose a resend: operators or a restoration have changed them. */
   failedRuns?: 'all' | ReadonlySet<string>;
-  /** When a Temporal was restored that workers then continued from their caches, in unix ms. */
-  cachedUntil?: number | undefined;
-  /** True if Temporal may have forgotten the workflows of orders that were settled. */
+  /** True if Temporal may have forgotten the workflows of closed orders. */
   forgottenRuns?: boolean;
 }
 
@@ -63,10 +63,8 @@ export function brokenInvariants(
   const untraceable = known.filter(
     ({ id, record }) => allowed.untraceable?.has(id) && isCreatedMeanwhile(record, allowed),
   );
-  const lostPaths = untraceable.flatMap(({ id, record: { payPath = id } }) => [id, payPath]);
-  const broken: Broken[] = ledger.complaints
-    .filter((fault) => !lostPaths.some((path) => fault.includes(path)))
-    .map((fault) => ({ orderId: '', fault }));
+  const lostIds = new Set([...untraceable.map(({ id }) => id), ...(allowed.reportedLost ?? [])]);
+  const broken: Broken[] = ledger.complaints.map((fault) => ({ orderId: '', fault }));
   for (const id of facts.keys()) if (!ids.has(id)) broken.push({ orderId: id, fault: 'an order that nobody created' });
   const replaced = [...facts.values()].filter(({ runs }) => replacedRuns(runs) > 0).length;
   if (allowed.sparesRuns && replaced > facts.size * REPLACED_SHARE_SPARED) {
@@ -91,7 +89,7 @@ export function brokenInvariants(
           ...(mayBeUndone(record, order, allowed) ? [] : moneyFaults(record, order, allowed)),
           ...webhookFaults(record, order, allowed),
         ]
-      : allowed.reportedLost?.has(id) || lostPaths.includes(id)
+      : lostIds.has(id)
         ? []
         : ['an acknowledged order is lost: it has no row'];
     broken.push(...faults.map((fault) => ({ orderId: id, fault })));
@@ -131,8 +129,8 @@ function identityFaults(
 }
 
 /** Versions without a gap, legal transitions only, and a row that shows the last one. */
-function historyFaults({ changes, version, status, cancelledAt }: OrderFacts): string[] {
-  const faults: string[] = [];
+function historyFaults({ changes, version, status, cancelledAt, isBehind }: OrderFacts): string[] {
+  const faults = isBehind ? ['stuck: changes are refused, because the row lacks some'] : [];
   let at: string | undefined;
   changes.forEach((change, index) => {
     const legal = index === 0 ? change.event === 'created' : LEGAL[at ?? '']?.[change.event] === change.to;
@@ -174,6 +172,7 @@ function answerFaults(record: OrderRecord, order: OrderFacts, allowed: Allowance
   const wins = answers.filter(({ kind, status: code }) => code === 200 && (kind === 'cancel' || kind === 'completed'));
   if (new Set(wins.map(({ kind }) => kind)).size > 1) faults.push('cancel and complete both succeeded');
   for (const { kind, status: code } of answers) {
+    if (code === 404) faults.push(`${kind} was answered 404, and the order exists`);
     if (['create', 'read', 'page', 'resend'].includes(kind)) continue;
     if (code === 200 && !events.includes(kind)) faults.push(`${kind} was acknowledged and is not in the timeline`);
     if (code === 409 && events.includes(kind) && !operators) faults.push(`${kind} was refused and is in the timeline`);
@@ -261,13 +260,13 @@ function moneyFaults(
 }
 
 const replacedRuns = (runs: readonly RunFacts[]): number =>
-  runs.filter((run) => run.status === 'TERMINATED' || run.failure === 'RowConflict').length;
+  runs.filter((run) => run.status === 'TERMINATED' || run.failure === 'RowChanged').length;
 
 /** One workflow: closed, with the state of the row, or open if the order is abandoned. */
 function workflowFaults(
   { isAbandoned }: OrderRecord,
-  { id, runs, version, status, cancelledAt }: OrderFacts,
-  { reportedLost, operators, sparesRuns, failedRuns, forgottenRuns = false }: Allowances,
+  { id, runs, version, status, cancelledAt, changes }: OrderFacts,
+  { operators, sparesRuns, failedRuns, forgottenRuns = false }: Allowances,
 ): string[] {
   const last = runs.at(-1);
   const isFinal = RANK[status] === 3;
@@ -281,13 +280,15 @@ function workflowFaults(
     return [...excess, ...(isOpen ? [] : [`the order is open, and its workflow is ${last.status}`])];
   }
   const { result } = last;
-  // A run that found no row has failed. Its history gave the row that was rebuilt.
-  const wasRebuilt = last.status === 'FAILED' && reportedLost?.has(id);
+  // The cancel of an order that was UNSUCCESSFUL already is saved without its workflow.
+  const isLateCancel = changes.at(-1)?.event === 'cancel' && changes.at(-2)?.to === 'UNSUCCESSFUL';
   const agrees =
-    wasRebuilt || (result?.version === version && result.status === status && result.cancelledAt === cancelledAt);
-  // By design, a run fails that has lost its save's result and then meets the save in the row. TERMINATED runs were replaced.
+    result?.status === status &&
+    ((result.version === version && result.cancelledAt === cancelledAt) ||
+      (isLateCancel && result.version === version - 1));
+  // By design, a run fails whose row was changed without it. TERMINATED runs were replaced.
   const failures = runs.filter(
-    (run) => run.status === 'TIMED_OUT' || (run.status === 'FAILED' && run.failure !== 'RowConflict'),
+    (run) => run.status === 'TIMED_OUT' || (run.status === 'FAILED' && run.failure !== 'RowChanged'),
   );
   return [
     ...excess,

@@ -40,19 +40,18 @@ export interface LoadOptions {
   abandonedRate: number;
   /** What the lender does with half of the applications. */
   usualLenderOutcome: LenderOutcome;
-  /** Statuses that callers repeat too. */
-  repeatable: readonly number[];
+  /** True if a restoration can undo what was acknowledged. */
+  canVanish: boolean;
   /** True if operators or a restoration change orders too: any change can be refused. */
   canBeRefused: boolean;
 }
 
 /** Starts customers' journeys at a fixed rate: creates, reads, lists, progress, cancels and resends of several sellers. */
 export function startLoad(options: LoadOptions): Load {
-  const { apiUrls, checkoutKey, shops, ledger, seed, rate, abandonedRate, repeatable, canBeRefused } = options;
-  const caller = createCaller(apiUrls, ledger, repeatable);
-  const canVanish = repeatable.includes(404);
+  const { apiUrls, checkoutKey, shops, ledger, seed, rate, abandonedRate, canVanish, canBeRefused } = options;
+  const caller = createCaller(apiUrls, ledger);
   const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused, canVanish);
-  const uncounted = createCaller(apiUrls, { ...ledger, successes: [] }, repeatable);
+  const uncounted = createCaller(apiUrls, { ...ledger, successes: [] });
   const visitor = new Shopper(uncounted, ledger, checkoutKey, canBeRefused, canVanish);
   const browserAgent = createBrowserAgent();
   let leaveAt = Infinity;

@@ -19,42 +19,52 @@ export type Replayed = Map<string, Broken[]>;
 
 /** Replays the runs of these sellers' orders that are not among the replayed ones yet, and adds them. */
 export async function replayRuns(
-  { client, alike }: ChaosStack,
+  { client, db, alike }: ChaosStack,
   sellerIds: readonly string[],
   replayed: Replayed,
-  options: {
-    /** Runs that started before this time (unix ms) are left out. */
-    cachedUntil?: number | undefined;
-    onlyClosed?: boolean;
-  },
+  { onlyClosed = false } = {},
 ): Promise<void> {
-  const { cachedUntil = 0, onlyClosed = false } = options;
   if (!isInstalled) installTemporalRuntime(pino({ level: 'silent' }), undefined);
   isInstalled = true;
-  async function* histories() {
+  async function* runs(): AsyncGenerator<{ workflowId: string; runId: string }> {
     for (const sellerId of sellerIds) {
       const query = `SellerId = '${sellerId}'${onlyClosed ? ` and ExecutionStatus != 'Running'` : ''}`;
-      for await (const { workflowId, runId, startTime } of client.workflow.list({ query })) {
-        if (startTime.getTime() < cachedUntil || replayed.has(runId)) continue;
-        const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-        // The replay of a run that has not begun never ends.
-        if (!history.events?.some(({ workflowTaskCompletedEventAttributes: completed }) => completed)) continue;
-        const events = eventsOf(history);
-        const count = (alike.get(events) ?? 0) + 1;
-        alike.set(events, count);
-        if (count > ALIKE_MAX) {
-          replayed.set(runId, []);
-          continue;
-        }
-        yield { workflowId, history: temporal.api.history.v1.History.fromObject(history) };
+      yield* client.workflow.list({ query });
+    }
+    if (onlyClosed) return;
+    const { rows } = await db.query<{ id: string }>(
+      'select order_id as id from application a join orders o on o.id = order_id where seller_id = any($1)',
+      [sellerIds],
+    );
+    for (const { id } of rows) {
+      const checkout = await client.workflow
+        .getHandle(`checkout-${id}`)
+        .describe()
+        .catch(() => undefined);
+      if (checkout) yield checkout;
+    }
+  }
+  async function* histories() {
+    for await (const { workflowId, runId } of runs()) {
+      if (replayed.has(runId)) continue;
+      const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+      // The replay of a run that has not begun never ends.
+      if (!history.events?.some(({ workflowTaskCompletedEventAttributes: completed }) => completed)) continue;
+      const events = eventsOf(history);
+      const count = (alike.get(events) ?? 0) + 1;
+      alike.set(events, count);
+      if (count > ALIKE_MAX) {
+        replayed.set(runId, []);
+        continue;
       }
+      yield { workflowId, history: temporal.api.history.v1.History.fromObject(history) };
     }
   }
   for await (const { workflowId, runId, error } of Worker.runReplayHistories(replayOptions(), histories())) {
     replayed.set(runId, []);
     if (!error) continue;
     const fault = `run ${runId} cannot be replayed: ${error.message.slice(0, 500)}`;
-    replayed.set(runId, [{ orderId: workflowId.slice('order-'.length), fault }]);
+    replayed.set(runId, [{ orderId: workflowId.replace(/^(order|checkout)-/, ''), fault }]);
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     // Not part of the fault, which is recorded in the repository.
     const file = path.join(tmpdir(), `chaos-${runId}.json`);
@@ -70,13 +80,6 @@ function eventsOf({ events }: temporal.api.history.v1.IHistory): string {
     event.activityTaskScheduledEventAttributes?.activityType?.name,
     event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.name,
     event.workflowExecutionSignaledEventAttributes?.signalName,
-    localActivityOf(event),
   ]);
   return JSON.stringify(names);
-}
-
-/** The core of the SDK writes the name into the marker, as JSON. */
-function localActivityOf({ markerRecordedEventAttributes: marker }: temporal.api.history.v1.IHistoryEvent) {
-  const data = marker?.details?.data?.payloads?.[0]?.data;
-  return data && /"activity_type":"(\w+)"/.exec(Buffer.from(data).toString())?.[1];
 }

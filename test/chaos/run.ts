@@ -26,7 +26,7 @@ const AFTER_MAX_MS = 30_000;
 const LEAST_CALLS = 1.5;
 /** The share of creates and GETs that succeed at the first try during a fault that spares the API. The rest allows for overload. */
 const FIRST_TRY_SHARE = 0.75;
-/** A killed worker's attempt is repeated after 40 s, and another lease may be in its way. */
+/** A killed worker's attempt is repeated after 30 s, and the lender or the bank is asked again after up to a minute. */
 const QUIET_WITHIN_MS = 150_000;
 const POLL_MS = 300;
 const IS_OPEN = `o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')`;
@@ -87,9 +87,8 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   await load.cancelOpen();
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
   const replayed: Replayed = new Map();
-  const { cachedUntil } = cell.allowed?.(scene) ?? {};
   // Most runs are closed by now. What fails here is replayed again at the end.
-  const replaying = replayRuns(stack, sellerIds, replayed, { cachedUntil, onlyClosed: true }).catch(() => undefined);
+  const replaying = replayRuns(stack, sellerIds, replayed, { onlyClosed: true }).catch(() => undefined);
   lap();
   const isQuiet = await untilQuiet(stack, ledger, sellerIds, cell.quietWithinMs);
   const quietMs = lap();
@@ -98,7 +97,6 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const ended = partsOf(stack).filter((part) => part.isFaulty());
   const facts = await readFacts(stack, sellerIds, logStart);
   const factsMs = lap();
-  // Only now: a read resumes an order whose workflow is closed.
   await load.readAbandoned();
   await load.close();
   const spared = typeof cell.spares === 'function' ? cell.spares(scene) : cell.spares;
@@ -113,7 +111,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   if (deadlock !== undefined) broken.push({ orderId: '', fault: deadlock });
   lap();
   await replaying;
-  await replayRuns(stack, sellerIds, replayed, { cachedUntil });
+  await replayRuns(stack, sellerIds, replayed);
   const replayMs = lap();
   broken.push(...[...replayed.values()].flat(), ...(own ?? []));
   const share = firstTryShare(ledger.firstTries, struckAt, healedAt);
@@ -157,7 +155,7 @@ async function strike(cell: Cell, scene: Scene, { seed, rate, abandonedRate = 0 
     ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, seed, rate },
     abandonedRate: cell.endsAllOrders ? 0 : abandonedRate,
     usualLenderOutcome: cell.usualLenderOutcome ?? 'approved',
-    repeatable: cell.restores ? [404] : [],
+    canVanish: cell.restores ?? false,
     canBeRefused: operators || restored !== undefined,
   });
   await delay(cell.warmUpMs ?? WARM_UP_MS);
@@ -220,8 +218,8 @@ async function untilRecovered(successes: readonly number[], baseline: number, he
 }
 
 /**
- * Waits until every order but the abandoned ones is settled, each open order has a workflow, no other workflow is open, and
- * the sweep has seen to runs that did not complete. The invariants report what is not so.
+ * Waits until nothing is left to do: no order but the abandoned ones is open, each open order has an open workflow, and no
+ * other workflow is open. The invariants report what is not so.
  * @returns false if something is left to do after that time
  */
 async function untilQuiet(
@@ -231,52 +229,25 @@ async function untilQuiet(
   withinMs = QUIET_WITHIN_MS,
 ): Promise<boolean> {
   const abandonedIds = acknowledged(ledger).flatMap(({ id, record }) => (record.isAbandoned ? [id] : []));
-  const ofSellers = `SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
-  const running = `ExecutionStatus = 'Running' and ${ofSellers}`;
-  const ended = `ExecutionStatus in ('Failed', 'Terminated', 'TimedOut') and ${ofSellers}`;
-  const idsOf = async (query: string): Promise<string[]> => {
-    const ids: string[] = [];
-    for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId.slice('order-'.length));
-    return ids;
-  };
+  const running = `ExecutionStatus = 'Running' and SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
   return waitUntil(async () => {
     const { rows } = await db.query<{ openIds: string[]; isLeft: boolean }>({
       text: `select coalesce(array_agg(id) filter (where is_open), '{}') as "openIds",
-               coalesce(bool_or(has_webhooks or has_payment or has_work or is_open and not id = any($2)), false) as "isLeft"
-             from (select id, ${IS_OPEN} as is_open, exists (select from webhook_event where order_id = o.id
-               and (state = 'pending' or resend_requested_at is not null)) as has_webhooks,
+               coalesce(bool_or(has_webhooks or has_payment or has_start or is_open and not id = any($2)), false) as "isLeft"
+             from (select id, ${IS_OPEN} as is_open,
+               exists (select from webhook_event where order_id = o.id and state = 'pending') as has_webhooks,
                exists (select from payment where order_id = o.id and closed_at is null) as has_payment,
-               not ${IS_OPEN} and id = any($3) and exists (select from order_work where order_id = o.id) as has_work
+               exists (select from start_request where order_id = o.id) as has_start
                from orders o where seller_id = any($1)) states`,
-      values: [sellerIds, abandonedIds, await idsOf(ended)],
+      values: [sellerIds, abandonedIds],
     });
     const { openIds, isLeft } = rows[0]!;
     if (isLeft) return false;
-    const runningIds = await idsOf(running);
+    const runningIds: string[] = [];
+    for await (const { workflowId } of client.workflow.list({ query: running }))
+      runningIds.push(workflowId.slice('order-'.length));
     return runningIds.length === openIds.length && new Set([...openIds, ...runningIds]).size === openIds.length;
   }, withinMs);
-}
-
-/**
- * Waits until the sweep lets go of every settled order, and adds those that it keeps to the broken invariants of their
- * runs. It takes half a minute, so a stack does it once for all of its runs.
- */
-export async function checkSweep({ db }: ChaosStack, results: readonly RunResult[]): Promise<void> {
-  let left: { orderId: string; sellerId: string }[] | undefined;
-  await waitUntil(async () => {
-    const { rows } = await db.query<NonNullable<typeof left>[0]>({
-      text: `select o.id as "orderId", o.seller_id as "sellerId" from order_work w join orders o on o.id = w.order_id
-             where o.seller_id = any($1) and not ${IS_OPEN}`,
-      values: [results.flatMap(({ sellerIds }) => sellerIds)],
-    });
-    left = rows;
-    return left.length === 0;
-  }, QUIET_WITHIN_MS);
-  for (const { sellerIds, broken } of results) {
-    if (!left) broken.push({ orderId: '', fault: 'Postgres did not answer what is left for the sweep' });
-    const own = left?.filter(({ sellerId }) => sellerIds.includes(sellerId)) ?? [];
-    broken.push(...own.map(({ orderId }) => ({ orderId, fault: 'stuck: work is left for the sweep' })));
-  }
 }
 
 /**

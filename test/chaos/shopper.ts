@@ -13,7 +13,7 @@ export interface Shop extends TestSeller {
 
 /** Makes the calls of shops and checkouts about orders, and records every answer. */
 export class Shopper {
-  /** Orders with a complaint about a call. */
+  /** Orders with a complaint about a call, and those that a restoration has lost. */
   private readonly givenUp = new Set<OrderRecord>();
 
   constructor(
@@ -109,11 +109,11 @@ export class Shopper {
     return isRace || this.canBeRefused ? [200, 409] : [200];
   }
 
-  /** Calls no more about an order after a complaint: each call about a lost one takes a minute. */
+  /** Calls no more about an order after a complaint, or once it is gone. */
   private async ask(record: OrderRecord, kind: CallKind, request: Request, expected: number[]): Promise<void> {
     if (this.givenUp.has(record)) return;
-    const reply = await this.caller.call(request, expected);
-    if (!reply) this.givenUp.add(record);
+    const reply = await this.caller.call(request, this.canVanish ? [...expected, 404] : expected);
+    if (!reply || reply.status === 404) this.givenUp.add(record);
     this.note(record, kind, reply);
   }
 

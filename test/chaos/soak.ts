@@ -12,7 +12,7 @@ import type { Cell } from './cell';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import type { Part } from './part';
-import { checkSweep, runCell } from './run';
+import { runCell } from './run';
 import { relaunch } from './service-part';
 import { partsOf, startChaosStack } from './stack';
 
@@ -145,7 +145,6 @@ async function run(): Promise<number> {
       strike: async () => void (samples = await sampleFor(parts, minutes * 60_000)),
     };
     const result = await runCell(stack, cell, { seed: 1, rate: Number(values.rate), oldRoot: undefined });
-    await checkSweep(stack, [result]);
     if (result.broken.length > 0) console.log(explain(result.broken, result.facts, stack));
     const { table, growing } = report(samples, names);
     const summary =

@@ -23,20 +23,11 @@ const NAMESPACE = 'chaos';
 /** Of the file system that a cell fills. */
 const DISK_MB = 3000;
 
-/**
- * The regular check of each order stays the product's own, after 10 minutes: a check within seconds would heal what is
- * forgotten until then. A cell that cannot heal without it sets `REGULAR_CHECKS`.
- */
-const { SWEEP_CHECK_AFTER_MS, ...QUICK_OTHERS } = QUICK;
-export const REGULAR_CHECKS = { SWEEP_CHECK_AFTER_MS };
-
 /** Retries every second for two minutes, so that no fault exhausts a webhook. */
 export const SETTINGS = {
-  ...QUICK_OTHERS,
+  ...QUICK,
   CHECKOUT_LENDER: 'sandbox',
   SANDBOX_REFERRAL_MS: '2000',
-  // As in production, workflows wait for a first call.
-  WORKFLOW_START_DELAY_MS: '3000',
   UPDATE_TIMEOUT_MS: '5000',
   WEBHOOK_RETRY_DELAYS: RETRY_DELAYS_S.join(','),
   WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '100',

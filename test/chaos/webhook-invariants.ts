@@ -18,10 +18,11 @@ const isDelivered = ({ status }: Received): boolean => status !== undefined && s
 export function webhookFaults(record: OrderRecord, order: OrderFacts, allowed: Allowances): string[] {
   const { changes, events, received } = order;
   const steps = changes.filter(({ from, to }) => from !== null && from !== to);
-  // The URL of an order that was rebuilt after a restore is lost.
   const isUndone = mayBeUndone(record, order, allowed);
-  const isExpected = record.webhookUrl !== null && !allowed.reportedLost?.has(order.id);
-  if (!isExpected) return received.length > 0 && !isUndone ? ['a webhook without a URL'] : [];
+  const { failedRuns, overlaps = false, repeatsLate = false } = allowed;
+  // A run that an operator ends, or a restoration undoes, takes its resends with it.
+  const mayLoseResends = isUndone || failedRuns === 'all' || (failedRuns?.has(order.id) ?? false);
+  if (record.webhookUrl === null) return received.length > 0 && !isUndone ? ['a webhook without a URL'] : [];
   return [
     ...(events.map(({ sequence }) => sequence).join() === steps.map((_, index) => index + 1).join()
       ? []
@@ -29,12 +30,15 @@ export function webhookFaults(record: OrderRecord, order: OrderFacts, allowed: A
     ...events.flatMap((event, index) => contentFaults(event, steps[index]?.to, received)),
     ...events.flatMap((event) => stateFaults(event, record, received, allowed)),
     ...targetFaults(record, events, received, isUndone),
-    ...(isUndone ? [] : events.flatMap((event) => deliveryFaults(event, record, received))),
+    ...(isUndone ? [] : events.flatMap((event) => deliveryFaults(event, received))),
+    ...(mayLoseResends ? [] : events.flatMap((event) => missingResends(event, record))),
     ...contradictions(received),
-    ...(record.resent || isUndone ? [] : orderFaults(received)),
-    ...(record.resent || allowed.overlaps ? [] : overlaps(received)),
+    ...(record.resent || isUndone ? [] : orderFaults(repeatsLate ? withoutRepeats(received) : received)),
+    ...(record.resent || overlaps || repeatsLate ? [] : overlapFaults(received)),
     ...(record.resent ? [] : callsAfterGone(events, received)),
-    ...(record.resent || isUndone || allowed.overlaps ? [] : events.flatMap((event) => hastyCalls(event, received))),
+    ...(record.resent || isUndone || overlaps || repeatsLate
+      ? []
+      : events.flatMap((event) => hastyCalls(event, received))),
   ];
 }
 
@@ -54,24 +58,21 @@ function contentFaults({ sequence, body, id }: EventFacts, status: string | unde
   ];
 }
 
-/** A delivered webhook was accepted by the receiver, and every acknowledged resend was made. */
-function deliveryFaults(
-  { id, sequence, state, attempts, isResendRequested }: EventFacts,
-  { resends }: OrderRecord,
-  received: Received[],
-): string[] {
+/** A delivered webhook was accepted by the receiver. */
+function deliveryFaults({ id, sequence, state }: EventFacts, received: Received[]): string[] {
   const isAccepted = received.some((call) => call.id === id && isDelivered(call));
+  return state === 'delivered' && !isAccepted
+    ? [`webhook ${sequence} is delivered, and the receiver did not accept it`]
+    : [];
+}
+
+/** Every acknowledged resend was made. */
+function missingResends({ id, sequence, attempts }: EventFacts, { resends }: OrderRecord): string[] {
   const isMissing = resends.some(
     ({ eventId, requestedAt }) =>
       eventId === id && !attempts.some(({ step, at }) => step === null && at >= requestedAt),
   );
-  return [
-    ...(state === 'delivered' && !isAccepted
-      ? [`webhook ${sequence} is delivered, and the receiver did not accept it`]
-      : []),
-    ...(isMissing ? [`an acknowledged resend of webhook ${sequence} was not made`] : []),
-    ...(isResendRequested ? [`a resend of webhook ${sequence} is still requested`] : []),
-  ];
+  return isMissing ? [`an acknowledged resend of webhook ${sequence} was not made`] : [];
 }
 
 function stateFaults(
@@ -101,6 +102,13 @@ function contradictions(received: Received[]): string[] {
   });
 }
 
+/** The calls without those for a webhook that was accepted before. */
+function withoutRepeats(received: Received[]): Received[] {
+  return received.filter(
+    ({ id }, index) => !received.slice(0, index).some((earlier) => earlier.id === id && isDelivered(earlier)),
+  );
+}
+
 /** A webhook is sent after the one before it was accepted. */
 function orderFaults(received: Received[]): string[] {
   return received
@@ -111,7 +119,7 @@ function orderFaults(received: Received[]): string[] {
 }
 
 /** The calls of an order are made one at a time. The receiver logs whole milliseconds. */
-function overlaps(received: Received[]): string[] {
+function overlapFaults(received: Received[]): string[] {
   return received.slice(1).flatMap((call, index) => {
     const { sequence, closedAt = 0 } = received[index]!;
     return call.at < closedAt - 1 ? [`the calls of webhooks ${sequence} and ${call.sequence} overlap`] : [];

@@ -24,7 +24,7 @@ const deliveryCell = (name: string, moments: readonly Moment[]): DeliveryCell =>
 
 const yields = ({ needs }: Moment): boolean => needs === 'a successor';
 
-/** Two cells, so that ten seeds reach all eleven moments. */
+/** Two cells, so that ten seeds reach all moments. */
 const DELIVERY_CELLS: DeliveryCell[] = [
   deliveryCell(
     '',

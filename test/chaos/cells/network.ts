@@ -53,7 +53,7 @@ export const NETWORK_CELLS: Cell[] = [
     group: 'network',
     spares: 'API',
     slow: true,
-    // Longer than a delivery lease (25 s) and the activity of an attempt (40 s).
+    // Longer than the activity of an attempt (30 s).
     strike: ({ stack }) => breakLinks([stack.links['worker to Temporal'][0]!], 'black hole', LONG_MS),
   },
 ];

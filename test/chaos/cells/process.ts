@@ -24,9 +24,14 @@ const services = ({ stack }: Scene): Part[] => [...stack.apis, ...stack.workers]
 const stores = ({ stack }: Scene): Part[] => [stack.temporal, stack.postgres, stack.receiver];
 const all = (scene: Scene): Part[] => [...services(scene), ...stores(scene)];
 
-/** A thawed receiver reads the requests of several attempts at the same time. */
-const allowed = (name: string): Pick<Cell, 'allowed'> =>
-  name === 'the receiver' ? { allowed: () => ({ overlaps: true }) } : {};
+/**
+ * A thawed receiver reads the requests of several attempts at the same time. A worker that was frozen for longer than the
+ * activity of an attempt (30 s) may repeat an earlier webhook late.
+ */
+const allowed = (name: string): Pick<Cell, 'allowed'> => {
+  if (name === 'the receiver') return { allowed: () => ({ overlaps: true }) };
+  return name === 'a worker' ? { allowed: () => ({ repeatsLate: true }) } : {};
+};
 
 const SPARES: Record<string, Pick<Cell, 'spares'>> = {
   'a worker': { spares: 'API' },
@@ -46,7 +51,7 @@ const each = Object.entries(PARTS).flatMap(([name, choose]): Cell[] => [
     group: 'process',
     ...SPARES[name],
     strike: (scene) => freeze(choose(scene), () => delay(SHORT_FREEZE_MS)),
-    ...allowed(name),
+    ...(name === 'the receiver' && { allowed: () => ({ overlaps: true }) }),
   },
   {
     name: `SIGSTOP ${name} for 90 s`,
@@ -92,13 +97,13 @@ export const PROCESS_CELLS: Cell[] = [
     name: 'SIGSTOP everything at once for 45 s',
     group: 'process',
     slow: true,
-    // Longer than a delivery lease (25 s) and the activity of an attempt (40 s).
+    // Longer than the activity of an attempt (30 s).
     strike: (scene) =>
       all(scene).reduce(
         (inner, part) => () => freeze(part, inner),
         (): Promise<void> => delay(MIDDLE_FREEZE_MS),
       )(),
-    ...allowed('the receiver'),
+    allowed: () => ({ overlaps: true, repeatsLate: true }),
   },
   {
     name: 'SIGKILL a process every 2 s',

@@ -3,10 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { until } from '../../support/until';
 import { type Cell, expectHits, faultMs } from '../cell';
-import { freeze, restart } from '../part';
-import { lostOf, rebuildRows, repairAll, repairOnce } from '../reconcile';
-import { relaunch } from '../service-part';
-import { type ChaosStack, REGULAR_CHECKS } from '../stack';
+import { freeze } from '../part';
+import { lostOf, repairAll, restoreAndRepair } from '../reconcile';
+import type { ChaosStack } from '../stack';
 import type { PostgresPart, TemporalPart } from '../store-parts';
 
 type Store = PostgresPart | TemporalPart;
@@ -55,17 +54,16 @@ export const RESTORE_CELLS: Cell[] = [
     name: 'Postgres is restored from a copy',
     group: 'restores, clocks and operators',
     restores: true,
-    // Under the whole load, `reconcile` takes so long on two slow cores that orders come faster than it compares them.
-    loadShare: 0.5,
     async strike(scene) {
       const { stack, random } = scene;
       const copiedAt = Date.now();
       scene.memory.set('copiedAt', copiedAt);
       await backUp(stack.postgres);
       await delay(faultMs(random));
-      await putBackPostgres(stack, copiedAt);
-      scene.memory.set('restoredAt', Date.now());
-      await rebuildRows(scene);
+      await restoreAndRepair(scene, async () => {
+        await putBackPostgres(stack, copiedAt);
+        scene.memory.set('restoredAt', Date.now());
+      });
     },
     repair: repairAll,
     allowed: ({ memory }) => ({
@@ -86,32 +84,9 @@ export const RESTORE_CELLS: Cell[] = [
       await backUp(stack.temporal);
       const copiedAt = Date.now();
       await delay(faultMs(random));
-      await putBackTemporal(stack, copiedAt);
-      // As docs/operations.md describes.
-      await Promise.all(stack.workers.map((worker) => restart(worker, 'SIGTERM')));
-      await repairOnce(scene);
+      await restoreAndRepair(scene, () => putBackTemporal(stack, copiedAt));
     },
     repair: repairAll,
     allowed: () => ({ failedRuns: 'all', forgottenRuns: true }),
-  },
-  {
-    name: 'Temporal is restored from a copy, and nobody does anything',
-    group: 'restores, clocks and operators',
-    slow: true,
-    // An order that nobody calls is repaired by its regular check.
-    prepare: ({ stack }) => relaunch([...stack.apis, ...stack.workers], REGULAR_CHECKS),
-    async strike({ stack, random, memory }) {
-      await backUp(stack.temporal);
-      const copiedAt = Date.now();
-      await delay(faultMs(random));
-      await putBackTemporal(stack, copiedAt);
-      memory.set('restoredAt', Date.now());
-    },
-    allowed: ({ memory }) => ({
-      failedRuns: 'all',
-      forgottenRuns: true,
-      // Workers that are not restarted continue these runs from a state that the restored history does not have.
-      cachedUntil: memory.get('restoredAt') as number | undefined,
-    }),
   },
 ];

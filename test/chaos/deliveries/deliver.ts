@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { timelineOf } from '../../support/orders';
-import { until } from '../../support/until';
 import { type Plan } from './plan';
 import { type Scene, createScene } from './scene';
-
-/** The sweep looks at an unproven save after 40 s. */
-const SETTLED_WITHIN_MS = 90_000;
 
 interface AttemptRow {
   attempt: number;
@@ -80,11 +76,6 @@ async function assertDelivered(scene: Scene, order: string, plan: Plan): Promise
       })),
     );
   }
-
-  // Nothing is left to do, once the sweep has seen that Temporal has the last save.
-  const isSettled = async () =>
-    (await stack.db.query('select from order_work where order_id = $1', [order])).rowCount === 0;
-  await until(isSettled, 'nothing is left for the sweep', SETTLED_WITHIN_MS);
 
   // Calls that repeat an attempt whose result was lost.
   const duplicates = calls.length - events.reduce((sum, { attempts }) => sum + attempts, 0);

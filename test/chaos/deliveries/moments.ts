@@ -15,7 +15,6 @@ export interface Moment {
 
 /** The moments of a delivery at which a kill can hit it. */
 export const MOMENTS: Moment[] = [
-  { name: 'an attempt is about to take the delivery lease', duplicates: 0, strike: strikes.leaseWaits },
   { name: 'the receiver has not responded yet', duplicates: 1, strike: strikes.requested },
   // Postgres may still carry out the waiting statement of the killed worker.
   { name: 'the receiver has responded and the result is not recorded', strike: strikes.responded },

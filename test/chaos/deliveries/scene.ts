@@ -10,7 +10,7 @@ import { type CallKey, type HoldingReceiver, startHoldingReceiver } from './rece
 
 /** Seconds before each attempt. After five attempts a webhook with a successor yields. */
 const DELAYS = '0,0.4,0.4,0.4,0.4,60';
-/** Longer than the slowest recovery: a lost attempt is repeated after 40 s. */
+/** Longer than the slowest recovery: a lost attempt is repeated after 30 s. */
 const RECOVERED_WITHIN_MS = 150_000;
 
 export interface EventRow {

@@ -7,26 +7,7 @@ import type { Scene } from './scene';
 
 const SCHEDULED = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED;
 const LOCK_ORDER = 'select from orders where id = $1 for update';
-const LOCK_WORK = 'select from order_work where order_id = $1 for update';
 const LOCK_EVENT = 'select from webhook_event where order_id = $1 and sequence = $2 for update';
-
-export async function leaseWaits({ stack: { db }, victim, report, kill }: Scene): Promise<void> {
-  const { killing } = await inTransaction(db, async (client) => {
-    await client.query(LOCK_ORDER, [victim]);
-    report(victim);
-    await waiting(db, 'save_change', 1);
-    // This lock queues behind the save's, so it gets the row before the attempt that takes the lease.
-    const killing = inTransaction(db, async (next) => {
-      await next.query(LOCK_ORDER, [victim]);
-      await next.query(LOCK_WORK, [victim]);
-      await waiting(db, 'delivery_lease_until', 1);
-      await kill();
-    });
-    await waiting(db, 'for update', 1);
-    return { killing };
-  });
-  await killing;
-}
 
 export async function requested({ receiver, target, victim, report, kill }: Scene): Promise<void> {
   const held = receiver.hold(target);
@@ -56,7 +37,7 @@ export async function savedOnly({ stack: { db }, proxy, target, victim, eventOf,
   await inTransaction(db, async (client) => {
     await client.query(LOCK_ORDER, [victim]);
     report(victim);
-    await waiting(db, 'save_change', 1);
+    await waiting(db, 'with saved as', 1);
     proxy.blackHole();
   });
   await until(() => eventOf(target.sequence), 'the change is saved');
@@ -104,7 +85,7 @@ async function whileRecordWaits(scene: Scene, work: () => Promise<void> | void):
   await inTransaction(stack.db, async (client) => {
     await client.query(LOCK_EVENT, [victim, target.sequence]);
     answer();
-    await waiting(stack.db, 'record_attempt', 1);
+    await waiting(stack.db, 'insert into webhook_attempt', 1);
     await work();
   });
 }

@@ -9,7 +9,7 @@ let caller: Caller;
 
 beforeAll(async () => {
   server = await startTestServer((_request, response) => response.writeHead(statuses.shift() ?? 200).end());
-  caller = createCaller([server.url], ledger, []);
+  caller = createCaller([server.url], ledger);
 });
 
 afterAll(async () => {

@@ -27,7 +27,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
     ...{ from: ['CREATED', ...STATUSES][index - 1] ?? null, to: ['CREATED', ...STATUSES][index]! },
   }));
   const events: EventFacts[] = STATUSES.map((status, index) => ({
-    ...{ id: `event-${index + 1}`, sequence: index + 1, state: 'delivered', isResendRequested: false },
+    ...{ id: `event-${index + 1}`, sequence: index + 1, state: 'delivered' },
     body: JSON.stringify({ data: { sequence: index + 1, order: { status } } }),
     attempts: [{ attempt: 1, step: 1, status: 200, at: now }],
   }));
@@ -50,7 +50,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
     order: {
       ...{ id: ID, sellerId: 'seller', reference: 'ref', amountPence: 100 },
       ...{ version: 4, status: 'SUCCESSFUL', cancelledAt: null, changes, events, received },
-      ...{ payments: [], hasAgreed: false },
+      ...{ payments: [], hasAgreed: false, isBehind: false },
       runs: [{ runId: 'run', status: 'COMPLETED', result: { version: 4, status: 'SUCCESSFUL', cancelledAt: null } }],
     },
   };
@@ -126,7 +126,7 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
   ],
   ['webhook 1 is disabled', ({ order }) => (order.events[0]!.state = 'disabled')],
   ['an acknowledged resend of webhook 3 was not made', ({ order }) => order.events[2]!.attempts.pop()],
-  ['a resend of webhook 3 is still requested', ({ order }) => (order.events[2]!.isResendRequested = true)],
+  ['stuck: changes are refused, because the row lacks some', ({ order }) => (order.isBehind = true)],
   ['the customer has paid 2 times', ({ order }) => order.payments.push(payment('paid'), payment('paid'))],
   [
     'a payment is cancelled, and the bank keeps the money',
@@ -188,15 +188,15 @@ test('a 410 disables the webhooks of its order', () => {
   expect(faultsOf({ ...scene, record: { ...scene.record, resends: [] } })).toEqual([]);
 });
 
-test('a run may fail if it has lost the result of a save', () => {
+test('a run may fail if its row was changed without it', () => {
   const scene = completedOrder();
-  scene.order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'RowConflict' });
+  scene.order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'RowChanged' });
   expect(faultsOf(scene)).toEqual([]);
 });
 
 test.each([
-  ['RowConflict', 3, {}, []],
-  ['RowConflict', 4, {}, ['4 of its runs were replaced']],
+  ['RowChanged', 3, {}, []],
+  ['RowChanged', 4, {}, ['4 of its runs were replaced']],
   ['TERMINATED', 1, { sparesRuns: true }, ['runs of 1 of 1 orders were replaced']],
   ['TERMINATED', 2, { sparesRuns: true }, ['runs of 1 of 1 orders were replaced', '2 of its runs were replaced']],
   ['TERMINATED', 4, { operators: true }, []],
@@ -226,6 +226,40 @@ test('only the loss of the first one in a restoration excuses a second order of 
   expect(faultsOf(scene, { ...during, untraceable: new Set(['first']) })).toEqual([]);
   const later = { restored: { from: at(600), to: at(900) }, untraceable: new Set(['first']) };
   expect(faultsOf(scene, later)).toEqual(doubled);
+});
+
+test('the harness finds a 404 about an order that exists', () => {
+  const scene = completedOrder();
+  scene.record.answers.push({ kind: 'read', status: 404, startedAt: 6000, endedAt: 6500 });
+  expect(faultsOf(scene)).toEqual(['read was answered 404, and the order exists']);
+});
+
+test('the cancel of an UNSUCCESSFUL order needs no workflow', () => {
+  const { record, order } = completedOrder();
+  Object.assign(record, { answers: record.answers.slice(0, 1), resends: [], webhookUrl: null });
+  const cancelledAt = '2026-11-23T10:00:00.000Z';
+  Object.assign(order, { version: 3, status: 'UNSUCCESSFUL', cancelledAt, events: [], received: [] });
+  order.changes = [
+    order.changes[0]!,
+    { version: 2, event: 'failed', from: 'CREATED', to: 'UNSUCCESSFUL' },
+    { version: 3, event: 'cancel', from: 'UNSUCCESSFUL', to: 'UNSUCCESSFUL' },
+  ];
+  order.runs[0]!.result = { version: 2, status: 'UNSUCCESSFUL', cancelledAt: null };
+  expect(faultsOf({ record, order })).toEqual([]);
+  order.runs[0]!.result = { version: 1, status: 'CREATED', cancelledAt: null };
+  expect(faultsOf({ record, order })).toHaveLength(1);
+});
+
+test('only a worker that was frozen repeats a delivered webhook after a later one', () => {
+  const scene = completedOrder();
+  Object.assign(scene.record, { resent: false, resends: [] });
+  const { received } = scene.order;
+  received.pop();
+  received.push({ ...received[0]!, at: received[2]!.at + 5, closedAt: received[2]!.at + 6 });
+  expect(faultsOf(scene)).toEqual(['webhook 1 was sent after 3']);
+  expect(faultsOf(scene, { repeatsLate: true })).toEqual([]);
+  received.splice(1, 0, received.splice(2, 1)[0]!);
+  expect(faultsOf(scene, { repeatsLate: true })).toEqual(['webhook 2 was sent after 3']);
 });
 
 test('a refused cancel has a reason if the order was completed at the same time', () => {
