@@ -368,7 +368,7 @@ describe('the expiry', () => {
   }, 240_000);
 });
 
-const holdExpiry = jest.fn((_: unknown, __: Date) => Promise.resolve());
+const holdExpiry = jest.fn<Promise<void>, [order: unknown, until: Date]>(() => Promise.resolve());
 beforeEach(() => holdExpiry.mockClear());
 
 /** Runs the activity with these lenders, and this bank for sandbox accounts. */
@@ -448,9 +448,10 @@ describe('one call of the activity', () => {
     await insertPayment(id, age);
     const unused = () => Promise.reject(new Error('not used'));
     const bank = { banks: [], start: unused, refund: unused, statusOf: () => Promise.resolve(found), cancel };
-    const result = await askForResult(id, { sandbox: unreachable, live: unreachable }, bank).catch(
-      (error: { message: string; nextRetryDelay?: number }) => [error.message, error.nextRetryDelay],
-    );
+    const result = await askForResult(id, { sandbox: unreachable, live: unreachable }, bank).catch((error: unknown) => {
+      const { message, nextRetryDelay } = error as { message: string; nextRetryDelay?: number };
+      return [message, nextRetryDelay];
+    });
     return [result, await paymentStatus(id)];
   }
 
