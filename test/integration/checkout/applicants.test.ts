@@ -1,4 +1,12 @@
-import { BUSINESS, type Customer, buttonTarget, customerAt, newCustomer, statusOfOrder } from '../../support/checkout';
+import {
+  BUSINESS,
+  type Customer,
+  buttonTarget,
+  customerAt,
+  newCustomer,
+  statusOfOrder,
+  useCheckout,
+} from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
