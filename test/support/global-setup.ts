@@ -53,13 +53,13 @@ function fastFolder(): string {
 }
 
 /** An interrupted run has no teardown, and the servers would outlive it in their own process groups. */
-export function stopOnExit(pid: number): void {
+export function stopOnExit(pid: number, signal: NodeJS.Signals = 'SIGINT'): void {
   process.once('exit', () => {
     try {
-      process.kill(pid, 'SIGINT');
+      process.kill(pid, signal);
     } catch {
       // The teardown has stopped it already.
     }
   });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  for (const end of ['SIGINT', 'SIGTERM'] as const) process.once(end, () => process.exit(1));
 }

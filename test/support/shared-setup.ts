@@ -5,7 +5,8 @@ import { startSharedStack } from './shared-stack';
 export default async function sharedSetup(): Promise<void> {
   await globalSetup();
   const shared = await startSharedStack();
-  for (const pid of shared.pids) stopOnExit(pid);
+  // Temporal ends at the same time, and a worker would wait for it.
+  for (const pid of shared.pids) stopOnExit(pid, 'SIGKILL');
   const { stopTestStack } = globalThis as unknown as { stopTestStack: () => Promise<unknown> };
   Object.assign(globalThis, { stopTestStack: () => shared.stop().then(stopTestStack) });
 }
