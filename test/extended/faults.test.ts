@@ -4,11 +4,12 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../tools/local-stack/ports';
 import { type TemporalServer, startTemporal } from '../../tools/local-stack/temporal-server';
-import { isRunning, openOrder, runsOf, queryOrder, timelineOf } from '../support/orders';
+import { createOrder, isRunning, openOrder, runsOf, queryOrder, timelineOf } from '../support/orders';
 import { registry } from '../../src/telemetry/metrics';
 import { expectProblem } from '../support/problems';
 import { parseMetrics } from '../support/prometheus';
 import { type ApiResponse, apiOf, order } from '../support/api';
+import { inBatches } from '../support/in-batches';
 import { type HeldTransaction, holdTransaction, patientUrl, statementsWaiting } from '../support/database';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
 import { startProxy } from '../support/proxy';
@@ -46,25 +47,28 @@ test('while Temporal is down, changes fail without a call, and new orders run on
   const worker = await startWorkerProcess();
   const open = await openOrder(stack);
   await temporal.stop();
-  // The API learns of the outage from a call that takes long.
-  const first = stack.api.cancel(open);
-  await until(isKnownDown, 'the API knows that Temporal is down');
-  const refused = await stack.api.cancel(open);
-  expectProblem(refused, 503, 'service_unavailable');
-  // The outcome of a call that has waited for Temporal would be unknown.
-  expect([refused.headers.get('Retry-After'), refused.body.detail]).toEqual([
-    '5',
-    expect.stringContaining('Nothing changed'),
-  ]);
-  expectProblem(await first, 503, 'service_unavailable');
-  const created = await Promise.all(Array.from({ length: 30 }, () => stack.api.create()));
-  expect(created.map(({ status }) => status)).toEqual(created.map(() => 201));
-  expect((await stack.api.call('GET', '/health/ready')).status).toBe(200);
-  const ids: string[] = created.map(({ body }) => body.data.id);
-  const read = await stack.api.get(ids[0]!);
-  expect([read.status, read.headers.get('Order-Source')]).toEqual([200, 'snapshot']);
-
-  temporal = await startTemporal(options);
+  const ids: string[] = [];
+  try {
+    // The API learns of the outage from a call that takes long.
+    const first = stack.api.cancel(open);
+    await until(isKnownDown, 'the API knows that Temporal is down');
+    const refused = await stack.api.cancel(open);
+    expectProblem(refused, 503, 'service_unavailable');
+    // The outcome of a call that has waited for Temporal would be unknown.
+    expect([refused.headers.get('Retry-After'), refused.body.detail]).toEqual([
+      '5',
+      expect.stringContaining('Nothing changed'),
+    ]);
+    expectProblem(await first, 503, 'service_unavailable');
+    await inBatches(Array<undefined>(30).fill(undefined), 5, async () => {
+      ids.push((await createOrder(stack.api)).id);
+    });
+    expect((await stack.api.call('GET', '/health/ready')).status).toBe(200);
+    const read = await stack.api.get(ids[0]!);
+    expect([read.status, read.headers.get('Order-Source')]).toEqual([200, 'snapshot']);
+  } finally {
+    temporal = await startTemporal(options);
+  }
   await until(async () => (await stack.api.cancel(open)).status === 200, 'changes succeed again');
   await until(async () => !(await isKnownDown()), 'the API knows that Temporal is up');
   for (const id of ids) await until(() => isRunning(stack.client, id).catch(() => false), 'the workflow runs');
