@@ -64,7 +64,7 @@ test('an order of a sandbox account uses the sandbox even if a live lender and b
 
 test('the lender is asked again about a referred application, when it has asked for that', async () => {
   mockFirstAnswers.push({ kind: 'referred', askAgainMs: 1 });
-  const id = await applied(stack, 'jo@bloggs.example', { sweepAfterMs: 3_600_000 });
+  const id = await applied(stack, 'jo@bloggs.example');
   await until(async () => (await statusOfOrder(stack, id)) === 'APPROVED', 'the order is approved');
   expect(mockFirstAnswers).toEqual([]);
 });

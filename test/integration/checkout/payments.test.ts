@@ -5,7 +5,6 @@ import {
   type Customer,
   customerAt,
   newCustomer,
-  pendingCall,
   proceedCheckout,
   statusOfOrder,
   useCheckout,

@@ -24,7 +24,7 @@ test('meta_data accepts every text as a key and as a value, except NUL, lone sur
   const fields = (text: string) => ({ meta_data: { [text]: { nested: [text] } } });
   const accepted = acceptedAs(fields);
   expect(accepted).toEqual(NAUGHTY.filter((text) => text !== '__proto__' && !/\0|\p{Surrogate}/u.test(text)));
-  for (const text of accepted) expect(JSON.parse(accept(fields(text)).meta_data!)).toEqual(fields(text).meta_data);
+  for (const text of accepted) expect(accept(fields(text)).meta_data).toEqual(fields(text).meta_data);
 });
 
 test('a URL that is accepted in production is https, and keeps its parts', () => {
