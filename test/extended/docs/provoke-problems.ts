@@ -5,6 +5,7 @@ import { listen } from '../../../src/api/http-server';
 import { loadConfig } from '../../../src/config';
 import type { ProblemCode } from '../../../src/contracts/problem-schema';
 import { freePort } from '../../../tools/local-stack/ports';
+import { POOL_TIMEOUTS } from '../../../src/db/pool';
 import { MAX_ACTIVE_SECRETS } from '../../../src/db/secrets';
 import { startServer } from '../../../src/server';
 import { type ApiResponse, type Api, BASE, apiOf } from '../../support/api';
@@ -84,14 +85,18 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     }
   },
   async overloaded(stack) {
+    // Tests wait longer for a connection than the product does.
+    const waitMs = POOL_TIMEOUTS.connectionTimeoutMillis;
+    POOL_TIMEOUTS.connectionTimeoutMillis = 3000;
     const held = await holdTransaction(stack.db, 'lock table orders in share row exclusive mode');
     try {
-      // One connection for inserts: the second order gets none.
+      // One connection for inserts, which the first order holds: the second one gets none in time.
       return await withApi(stack, { DATABASE_POOL_SIZE: '1' }, async (api) => {
         const responses = await Promise.all([api.create(), api.create()]);
         return responses.find(({ body }) => body.code === 'overloaded')!;
       });
     } finally {
+      POOL_TIMEOUTS.connectionTimeoutMillis = waitMs;
       await held.rollback();
     }
   },
