@@ -7,7 +7,7 @@ export function orderUrl(order: Pick<Order, 'payLinkId'>, checkoutBaseUrl: strin
 }
 
 export function toCreatedOrderBody(
-  order: Omit<Order, 'createdAt' | 'expiresAt'>,
+  order: Omit<Order, 'createdAt' | 'updatedAt' | 'expiresAt'>,
   checkoutBaseUrl: string,
 ): CreatedOrderBody {
   return {
@@ -36,8 +36,10 @@ export function toOrderBody(order: Order, { source, metaData }: Attachments, che
     allowed_payment_terms: [...order.allowedPaymentTerms],
     order_url: orderUrl(order, checkoutBaseUrl),
     created_at: order.createdAt,
+    updated_at: order.updatedAt,
     ...(order.expiresAt !== null && { expires_at: order.expiresAt }),
     ...(order.cancelledAt !== null && { cancelled_at: order.cancelledAt }),
+    ...(order.unsuccessfulReason !== null && { unsuccessful_reason: order.unsuccessfulReason }),
     ...(source !== null && { source }),
     ...(metaData !== null && { meta_data: metaData }),
   };

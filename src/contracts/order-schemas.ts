@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { PAYMENT_TERMS } from '../domain/order';
-import { ACTORS, type Actor, CHANNELS, type Channel, ORDER_STATUSES } from '../domain/status';
+import {
+  ACTORS,
+  type Actor,
+  CHANNELS,
+  type Channel,
+  ORDER_STATUSES,
+  UNSUCCESSFUL_REASONS,
+  type UnsuccessfulReason,
+} from '../domain/status';
 import { anyOf, openEnum } from './open-enum';
 
 const ID = '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34';
@@ -34,6 +42,11 @@ export const channel: z.ZodType<Channel | (string & Record<never, never>)> = ope
     'or a decision of the lender or the bank. `temporal`: a message to the workflow that somebody sent through ' +
     'Temporal. New channels may be added.',
 ).meta({ examples: ['api'] });
+
+const unsuccessfulReason: z.ZodType<UnsuccessfulReason | (string & Record<never, never>)> = openEnum(
+  UNSUCCESSFUL_REASONS,
+  `Why the order is UNSUCCESSFUL: ${anyOf(UNSUCCESSFUL_REASONS)}; omitted in another status. New reasons may be added.`,
+).meta({ examples: ['declined'] });
 
 /** Generators without the format choose a 32-bit float, which changes 200000.01 to 200000.02. */
 export const DOUBLE = { format: 'double' };
@@ -141,6 +154,7 @@ export const orderSchema = z
     allowed_payment_terms: paymentTerms,
     order_url: orderUrl,
     created_at: timestamp.meta({ description: 'When the order was created' }),
+    updated_at: timestamp.meta({ description: 'When the order last changed' }),
     expires_at: timestamp
       .optional()
       .meta({ description: 'When the order becomes UNSUCCESSFUL if it is still open; omitted if it does not expire' }),
@@ -149,6 +163,7 @@ export const orderSchema = z
         'When the order was first cancelled; omitted if it was not. Cancelling a declined, failed or expired order ' +
         'sets it too.',
     }),
+    unsuccessful_reason: unsuccessfulReason.optional(),
     source: z
       .string()
       .optional()

@@ -10,6 +10,7 @@ export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequ
     data: {
       order,
       previous_status: change.from ?? change.to,
+      event: change.event,
       sequence,
       actor: change.actor,
       reason: change.reason,

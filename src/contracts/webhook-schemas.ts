@@ -1,5 +1,12 @@
 import { z } from 'zod';
+import { ORDER_EVENTS, type OrderEvent } from '../domain/status';
+import { anyOf, openEnum } from './open-enum';
 import { actor, orderSchema, orderStatus, sellerSchema, timestamp } from './order-schemas';
+
+const event: z.ZodType<OrderEvent | (string & Record<never, never>)> = openEnum(
+  ORDER_EVENTS,
+  `What changed the status: ${anyOf(ORDER_EVENTS)}. New events may be added.`,
+).meta({ examples: ['approved'] });
 
 export const orderStatusChangedSchema = z
   .object({
@@ -9,6 +16,7 @@ export const orderStatusChangedSchema = z
       .object({
         order: orderSchema.meta({ description: 'The order immediately after the change' }),
         previous_status: orderStatus,
+        event,
         sequence: z
           .number()
           .int()

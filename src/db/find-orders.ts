@@ -1,5 +1,5 @@
 import type { Attachments, Order, OrderChange, OrderHistory } from '../domain/order';
-import type { OrderStatus } from '../domain/status';
+import { type OrderStatus, unsuccessfulReason } from '../domain/status';
 import type { DbClient } from './pool';
 
 /** An order without its timeline, as lists show it. */
@@ -16,11 +16,17 @@ export interface StoredOrder extends ListedOrder, OrderHistory {
   workflowVersion: number | null;
 }
 
-interface OrderRow extends Omit<Order, 'amountPence' | 'createdAt' | 'expiresAt' | 'cancelledAt'>, Attachments {
+interface OrderRow
+  extends
+    Omit<Order, 'amountPence' | 'createdAt' | 'expiresAt' | 'cancelledAt' | 'updatedAt' | 'unsuccessfulReason'>,
+    Attachments {
   amountPence: string;
   createdAt: Date;
   expiresAt: Date | null;
   cancelledAt: Date | null;
+  updatedAt: Date;
+  /** The event that made the order UNSUCCESSFUL; null in another status. */
+  unsuccessfulEvent: string | null;
 }
 
 interface StoredOrderRow extends OrderRow {
@@ -43,7 +49,10 @@ const ORDER_COLUMNS = `o.id, o.seller_id as "sellerId", o.seller_name as "seller
   o.amount_pence as "amountPence", o.reference, o.allowed_payment_terms as "allowedPaymentTerms",
   o.redirect_url as "redirectUrl", o.cancel_url as "cancelUrl", o.webhook_url as "webhookUrl",
   o.pay_link_id as "payLinkId", o.pricing, o.source, o.meta_data as "metaData", o.created_at as "createdAt",
-  o.expires_at as "expiresAt", o.version, o.status, o.cancelled_at as "cancelledAt"`;
+  o.expires_at as "expiresAt", o.version, o.status, o.cancelled_at as "cancelledAt",
+  (select t.at from order_timeline t where t.order_id = o.id and t.version = o.version) as "updatedAt",
+  case when o.status = 'UNSUCCESSFUL' then (select t.event from order_timeline t where t.order_id = o.id
+    and t.to_status = 'UNSUCCESSFUL' and t.version is not null order by t.version limit 1) end as "unsuccessfulEvent"`;
 
 /** SQL: the columns of `StoredOrderRow`, of an order `o`. */
 const STORED_ORDER_COLUMNS = `${ORDER_COLUMNS}, ${STARTED} as started, o.workflow_version as "workflowVersion",
@@ -70,6 +79,8 @@ function toListedOrder(row: OrderRow): ListedOrder {
       version: row.version,
       status: row.status,
       cancelledAt: row.cancelledAt?.toISOString() ?? null,
+      updatedAt: row.updatedAt.toISOString(),
+      unsuccessfulReason: row.unsuccessfulEvent === null ? null : unsuccessfulReason(row.unsuccessfulEvent, row.status),
     },
     attachments: { source: row.source, metaData: row.metaData },
   };

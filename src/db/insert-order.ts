@@ -10,7 +10,7 @@ export interface NewIdempotencyKey {
 }
 
 /** An order that is dated when it is inserted. */
-export type UndatedOrder = Omit<Order, 'createdAt' | 'expiresAt'>;
+export type UndatedOrder = Omit<Order, 'createdAt' | 'updatedAt' | 'expiresAt'>;
 
 export interface NewOrder {
   /** Default of `createdAt`: now. */

@@ -1,4 +1,12 @@
-import { type Actor, type Channel, type OrderEvent, type OrderStatus, transition } from './status';
+import {
+  type Actor,
+  type Channel,
+  type OrderEvent,
+  type OrderStatus,
+  type UnsuccessfulReason,
+  transition,
+  unsuccessfulReason,
+} from './status';
 
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
@@ -42,6 +50,10 @@ export interface OrderState {
   version: number;
   status: OrderStatus;
   cancelledAt: string | null;
+  /** When the change that made this version was decided. */
+  updatedAt: string;
+  /** What made the order UNSUCCESSFUL; null in another status. */
+  unsuccessfulReason: UnsuccessfulReason | null;
   /** When an order that is still open becomes UNSUCCESSFUL by itself; null if no expiry is configured. */
   expiresAt: string | null;
 }
@@ -109,23 +121,30 @@ export const WORKFLOW_ID_PREFIX = 'order-';
 export const workflowId = (orderId: string): string => `${WORKFLOW_ID_PREFIX}${orderId}`;
 
 /** Creates the history of a new order. */
-export function createHistory(order: Order, by: Pick<OrderChange, 'actor' | 'channel'>): OrderHistory {
+export function createHistory(
+  order: Omit<Order, 'updatedAt'>,
+  by: Pick<OrderChange, 'actor' | 'channel'>,
+): OrderHistory {
   return {
-    order,
+    order: { ...order, updatedAt: order.createdAt },
     changes: [{ version: 1, event: 'created', from: null, to: 'CREATED', ...by, reason: null, at: order.createdAt }],
   };
 }
 
 /** The part of a history that enters Temporal: no URL, no pay link. */
 export function toWorkflowOrderHistory({ order, changes }: OrderHistory): WorkflowOrderHistory {
-  const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = order;
-  return { order: { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt }, changes };
+  const { id, sellerName, amountPence, reference } = order;
+  return { order: { id, sellerName, amountPence, reference, ...toState(order) }, changes };
+}
+
+/** Names each field, because an order has further ones. */
+function toState(state: OrderState): OrderState {
+  const { version, status, cancelledAt, updatedAt, unsuccessfulReason, expiresAt } = state;
+  return { version, status, cancelledAt, updatedAt, unsuccessfulReason, expiresAt };
 }
 
 /** The order with the facts of `order` and the state of `state`. */
-export function withState(order: Order, { version, status, cancelledAt, expiresAt }: OrderState): Order {
-  return { ...order, version, status, cancelledAt, expiresAt };
-}
+export const withState = (order: Order, state: OrderState): Order => ({ ...order, ...toState(state) });
 
 /** Classifies an event: it changes the order, repeats a change in its history, or is refused. */
 export function classifyEvent(
@@ -154,7 +173,14 @@ export function decide<T extends OrderState>(
   const version = order.version + 1;
   const change: OrderChange = { version, event, from: order.status, to, actor, channel, reason, at };
   const next = {
-    order: { ...order, version, status: to, cancelledAt: event === 'cancel' ? at : order.cancelledAt },
+    order: {
+      ...order,
+      version,
+      status: to,
+      cancelledAt: event === 'cancel' ? at : order.cancelledAt,
+      updatedAt: at,
+      unsuccessfulReason: order.unsuccessfulReason ?? unsuccessfulReason(event, to),
+    },
     changes: [...changes, change],
   };
   return { kind, next, change, sequence: isStatusChange(change) ? sequenceOf(next.changes, change) : null };
@@ -171,10 +197,18 @@ export function firstDifference(one: readonly OrderChange[], other: readonly Ord
 /** The state in which `change` left the order. */
 export function stateAfter(
   { order, changes }: OrderHistory<OrderState>,
-  { version, to: status }: OrderChange,
+  { version, to: status, at }: OrderChange,
 ): OrderState {
+  const ended = changes.find(({ to }) => to === 'UNSUCCESSFUL');
   const cancel = changes.find((change) => change.event === 'cancel' && change.version <= version);
-  return { version, status, cancelledAt: cancel?.at ?? null, expiresAt: order.expiresAt };
+  return {
+    version,
+    status,
+    cancelledAt: cancel?.at ?? null,
+    updatedAt: at,
+    unsuccessfulReason: ended && ended.version <= version ? unsuccessfulReason(ended.event, ended.to) : null,
+    expiresAt: order.expiresAt,
+  };
 }
 
 /** True for a change that sellers get a webhook for: the status became another one, after CREATED. */

@@ -35,6 +35,16 @@ export const TRANSITIONS = {
   },
 } as const satisfies Record<OrderEvent, Partial<Record<OrderStatus, OrderStatus>>>;
 
+/** What makes an order UNSUCCESSFUL. */
+export const UNSUCCESSFUL_REASONS = ['declined', 'failed', 'expired', 'cancelled'] as const;
+export type UnsuccessfulReason = (typeof UNSUCCESSFUL_REASONS)[number];
+
+/** Why `event` led to `to`; null unless that is UNSUCCESSFUL. */
+export function unsuccessfulReason(event: string, to: OrderStatus): UnsuccessfulReason | null {
+  if (to !== 'UNSUCCESSFUL') return null;
+  return UNSUCCESSFUL_REASONS.find((reason) => reason === event) ?? 'cancelled';
+}
+
 /** Returns the status after `event`, or undefined if the event is refused in this status. */
 export function transition(status: OrderStatus, event: OrderEvent): OrderStatus | undefined {
   const row: Partial<Record<OrderStatus, OrderStatus>> = TRANSITIONS[event];

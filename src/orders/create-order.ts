@@ -123,6 +123,7 @@ function newOrder(seller: Seller, request: CreateOrderRequest): UndatedOrder {
     version: 1,
     status: 'CREATED',
     cancelledAt: null,
+    unsuccessfulReason: null,
   };
 }
 

@@ -21,6 +21,8 @@ export const ORDER: Order = {
   version: 1,
   status: 'CREATED',
   cancelledAt: null,
+  updatedAt: CREATED_AT,
+  unsuccessfulReason: null,
 };
 
 /** Returns the time this many minutes after the order was created. */

@@ -29,6 +29,7 @@ export const order: OrderBody = {
   allowed_payment_terms: createdOrder.allowed_payment_terms,
   order_url: createdOrder.order_url,
   created_at: '2026-11-21T09:00:00.000Z',
+  updated_at: '2026-11-21T09:03:10.204Z',
   source: 'woocommerce',
   meta_data: { basket: 'b-17' },
 };
@@ -36,7 +37,9 @@ export const order: OrderBody = {
 export const cancelledOrder: OrderBody = {
   ...order,
   status: 'UNSUCCESSFUL',
+  updated_at: '2026-11-21T09:12:30.512Z',
   cancelled_at: '2026-11-21T09:12:30.512Z',
+  unsuccessful_reason: 'cancelled',
 };
 
 export const approvedOrder: OrderBody = { ...order, status: 'APPROVED' };
@@ -67,7 +70,7 @@ export const signedWebhook: SignedWebhookBody = {
   request_body: JSON.stringify({
     type: 'order.status_changed',
     timestamp: '2026-11-21T09:00:00.000Z',
-    data: { order, previous_status: 'CREATED', sequence: 1, actor: 'checkout', reason: null },
+    data: { order, previous_status: 'CREATED', event: 'signup_started', sequence: 1, actor: 'checkout', reason: null },
   }),
 };
 

@@ -86,7 +86,14 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
       {
         type: 'order.status_changed',
         timestamp: '2026-11-21T09:00:00.000Z',
-        data: { order: approvedOrder, previous_status: 'PENDING', sequence: 2, actor: 'checkout', reason: null },
+        data: {
+          order: approvedOrder,
+          previous_status: 'PENDING',
+          event: 'approved',
+          sequence: 2,
+          actor: 'checkout',
+          reason: null,
+        },
       },
     ),
   },

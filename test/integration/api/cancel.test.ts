@@ -27,7 +27,13 @@ test.each([
   const cancelled = await stack.api.cancel(id);
   expect(cancelled.status).toBe(200);
   expect(cancelled.body).toEqual({
-    data: { ...before.body.data, status: 'UNSUCCESSFUL', cancelled_at: expect.stringMatching(NOW) },
+    data: {
+      ...before.body.data,
+      status: 'UNSUCCESSFUL',
+      cancelled_at: expect.stringMatching(NOW),
+      updated_at: cancelled.body.data.cancelled_at,
+      unsuccessful_reason: 'cancelled',
+    },
   });
   const cancelledAt = Date.parse(cancelled.body.data.cancelled_at);
   expect(cancelledAt).toBeGreaterThanOrEqual(calledAt);

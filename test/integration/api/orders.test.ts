@@ -84,6 +84,7 @@ describe('a retrieve call', () => {
         allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
         order_url,
         created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+        updated_at: body.data.created_at,
       },
     });
     expect(order_url).toBe(`https://checkout.example/pay/${body.data.pay_link_id}/`);

@@ -28,7 +28,10 @@ test.each<[string, Status, Status]>([
   const before = await stack.api.get(id);
   const response = await stack.api.progress(id, event, 'because');
   expect(response.status).toBe(200);
-  expect(response.body).toEqual({ data: { ...before.body.data, status: to } });
+  const reason = to === 'UNSUCCESSFUL' && { unsuccessful_reason: event };
+  const { updated_at } = response.body.data;
+  expect(response.body).toEqual({ data: { ...before.body.data, status: to, updated_at, ...reason } });
+  expect(Date.parse(updated_at)).toBeGreaterThan(Date.parse(before.body.data.updated_at));
   expect((await stack.api.get(id)).body).toEqual(response.body);
   const repeated = await stack.api.progress(id, event, 'once more');
   expect([repeated.status, repeated.text]).toEqual([200, response.text]);

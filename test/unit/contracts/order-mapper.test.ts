@@ -46,6 +46,7 @@ describe('the body of a retrieve response', () => {
       order_url: `https://checkout.example/pay/${ORDER.payLinkId}/`,
       webhook_url: 'https://shop.example/hooks',
       created_at: CREATED_AT,
+      updated_at: CREATED_AT,
     });
   });
 
@@ -69,6 +70,20 @@ describe('the body of a retrieve response', () => {
   test('has cancelled_at only if the order was cancelled', () => {
     expect(toOrderBody(historyAfter('cancel').order, NOTHING, CHECKOUT).cancelled_at).toBe(atMinute(1));
     expect(toOrderBody(IN_STATUS.UNSUCCESSFUL.order, NOTHING, CHECKOUT)).not.toHaveProperty('cancelled_at');
+  });
+
+  test('says why the order is UNSUCCESSFUL, also after a later cancel, and when it last changed', () => {
+    const bodyAfter = (...events: Parameters<typeof historyAfter>) =>
+      toOrderBody(historyAfter(...events).order, NOTHING, CHECKOUT);
+    expect(bodyAfter('signup_started', 'declined')).toMatchObject({ unsuccessful_reason: 'declined' });
+    expect(bodyAfter('failed')).toMatchObject({ unsuccessful_reason: 'failed', updated_at: atMinute(1) });
+    expect(bodyAfter('expired')).toMatchObject({ unsuccessful_reason: 'expired' });
+    expect(bodyAfter('cancel')).toMatchObject({ unsuccessful_reason: 'cancelled' });
+    expect(bodyAfter('signup_started', 'declined', 'cancel')).toMatchObject({
+      unsuccessful_reason: 'declined',
+      updated_at: atMinute(3),
+    });
+    expect(bodyAfter('signup_started', 'approved', 'completed')).not.toHaveProperty('unsuccessful_reason');
   });
 
   test('has source and meta_data as they were sent, and omits them if they were not', () => {

@@ -48,7 +48,7 @@ describe('a change', () => {
       request('approved', { actor: 'checkout', channel: 'workflow', reason: 'score 720' }),
       atMinute(9),
     );
-    expect(next.order).toEqual({ ...before.order, status: 'APPROVED', version: 3 });
+    expect(next.order).toEqual({ ...before.order, status: 'APPROVED', version: 3, updatedAt: atMinute(9) });
     expect(next.changes).toEqual([
       ...before.changes,
       {
@@ -176,8 +176,9 @@ describe('the history in Temporal', () => {
   test('has the state, the changes and the facts for operators, but no pay link, URL, pricing or seller id', () => {
     const history = historyAfter('signup_started');
     const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = history.order;
+    const state = { version, status, cancelledAt, expiresAt, updatedAt: atMinute(1), unsuccessfulReason: null };
     expect(toWorkflowOrderHistory(history)).toEqual({
-      order: { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt },
+      order: { id, sellerName, amountPence, reference, ...state },
       changes: history.changes,
     });
   });
@@ -188,11 +189,13 @@ describe('the order after one of its changes', () => {
 
   test('has the status and the version of that change', () => {
     const { expiresAt } = history.order;
+    const open = { expiresAt, cancelledAt: null, unsuccessfulReason: null };
+    const declined = { expiresAt, status: 'UNSUCCESSFUL', unsuccessfulReason: 'declined' };
     expect(history.changes.map((change) => stateAfter(history, change))).toEqual([
-      { expiresAt, version: 1, status: 'CREATED', cancelledAt: null },
-      { expiresAt, version: 2, status: 'PENDING', cancelledAt: null },
-      { expiresAt, version: 3, status: 'UNSUCCESSFUL', cancelledAt: null },
-      { expiresAt, version: 4, status: 'UNSUCCESSFUL', cancelledAt: atMinute(3) },
+      { ...open, version: 1, status: 'CREATED', updatedAt: atMinute(0) },
+      { ...open, version: 2, status: 'PENDING', updatedAt: atMinute(1) },
+      { ...declined, version: 3, cancelledAt: null, updatedAt: atMinute(2) },
+      { ...declined, version: 4, cancelledAt: atMinute(3), updatedAt: atMinute(3) },
     ]);
   });
 
