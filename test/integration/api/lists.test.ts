@@ -87,7 +87,7 @@ function poller() {
   let newest = '2026-01-01T00:00:00Z';
   return {
     seen,
-    async poll(): Promise<void> {
+    poll: async (): Promise<void> => {
       const { data } = (await list({ created_from: newest, limit: '100' })).body;
       for (const { id } of data) seen.add(id);
       newest = data[0]?.created_at ?? newest;
