@@ -124,20 +124,24 @@ export async function findOrdersToResume(db: DbClient, ids: readonly string[]): 
   return rows.map(({ id }) => id);
 }
 
-/** Finds orders for which something is left to do, or that wait for `reconcile`, by their ids. */
+/**
+ * Finds orders for which something is left to do, or that wait for `reconcile`, among the next orders by their ids.
+ * @param limit how many orders are searched: nearly all may be closed
+ * @returns `last`: the id to continue after; undefined at the end
+ */
 export async function findOrdersToCompare(
   db: DbClient,
   { sellerId, after }: { sellerId?: string | undefined; after?: string | undefined },
   limit: number,
-): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>(
-    `select id from orders o where ($1::uuid is null or seller_id = $1) and ($2::uuid is null or id > $2)
+): Promise<{ ids: string[]; last: string | undefined }> {
+  const { rows } = await db.query<{ id: string; isSelected: boolean }>(
+    `select id, ($1::uuid is null or seller_id = $1)
        and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL') or workflow_version is not null
-         or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))
-     order by id limit $3`,
+         or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending')) as "isSelected"
+     from (select * from orders where $2::uuid is null or id > $2 order by id limit $3) o order by id`,
     [sellerId, after, limit],
   );
-  return rows.map(({ id }) => id);
+  return { ids: rows.filter(({ isSelected }) => isSelected).map(({ id }) => id), last: rows.at(-1)?.id };
 }
 
 /** @param sellerId if given, only this seller's order is found */

@@ -8,11 +8,13 @@ import {
 } from '../db/find-orders';
 import type { Db } from '../db/pool';
 import { clearRowBehind, saveChange } from '../db/save-change';
+import { findPendingWebhooks } from '../db/webhook-events';
 import { type WorkflowOrderHistory, firstDifference, isStatusChange, sequenceOf } from '../domain/order';
 import { isFinal } from '../domain/status';
 import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflows';
 
-const PAGE = 200;
+/** Orders among which one statement searches. */
+const PAGE = 1000;
 /** For one call about one order: a server that has just been restored can be slow. */
 const TIMEOUT_MS = 10_000;
 /** The API or a worker starts the workflow of a new order within this time. */
@@ -67,12 +69,12 @@ export async function* reconcile(
 ): AsyncGenerator<Difference | undefined> {
   const compared = new Set<string>();
   for (let after: string | undefined; ;) {
-    const ids = await findOrdersToCompare(db, { ...selection, after }, PAGE);
+    const { ids, last } = await findOrdersToCompare(db, { ...selection, after }, PAGE);
     for (const row of await findOrdersById(db, ids)) {
       compared.add(row.order.id);
       yield await compareTwice(db, workflows, row.order.id, row);
     }
-    after = ids.at(-1);
+    after = last;
     if (after === undefined) break;
   }
   for await (const { orderId } of workflows.listOpen(selection)) {
@@ -87,11 +89,12 @@ async function compareTwice(
   orderId: string,
   row: StoredOrder | undefined,
 ): Promise<Difference | undefined> {
-  const difference = await compare(workflows, orderId, row);
-  return difference && compare(workflows, orderId, await findOrder(db, orderId));
+  const difference = await compare(db, workflows, orderId, row);
+  return difference && compare(db, workflows, orderId, await findOrder(db, orderId));
 }
 
 async function compare(
+  db: Db,
   workflows: OrderWorkflows,
   orderId: string,
   row: StoredOrder | undefined,
@@ -107,12 +110,15 @@ async function compare(
   if (!row) return run && differ('row_missing', saved);
   if (saved && firstDifference(row.changes, saved.changes) !== undefined) return differ('different', saved);
   if (saved && saved.order.version > row.order.version) return differ('row_behind', saved);
-  if (saved && run?.isRunning && saved.order.version < row.order.version) return differ('workflow_behind', saved);
-  return needsRun(row) && !run?.isRunning ? differ('not_running', saved) : undefined;
+  // The cancel of a closed order is not the workflow's, which only delivers what is pending.
+  const isBehind = saved && saved.order.version < row.order.version && !isFinal(saved.order.status);
+  if (run?.isRunning) return isBehind ? differ('workflow_behind', saved) : undefined;
+  return (await needsRun(db, row)) ? differ('not_running', saved) : undefined;
 }
 
-function needsRun({ order, started }: StoredOrder): boolean {
-  if (isFinal(order.status)) return true;
+async function needsRun(db: Db, { order, started, workflowVersion }: StoredOrder): Promise<boolean> {
+  if (workflowVersion !== null) return true;
+  if (isFinal(order.status)) return (await findPendingWebhooks(db, order.id)).length > 0;
   return started || Date.now() - Date.parse(order.createdAt) > STARTED_WITHIN_MS;
 }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { findOrder, findOrderByReference } from '../../../src/db/find-orders';
+import { findOrder, findOrderByReference, findOrdersToCompare } from '../../../src/db/find-orders';
 import { insertOrder } from '../../../src/db/insert-order';
 import { useDatabase } from '../../support/database';
-import { newOrder, newSeller } from '../../support/new-orders';
+import { insertNewOrder, newOrder, newSeller, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase();
 let sellerId: string;
@@ -24,7 +25,7 @@ test('a new order is read as it was inserted, with its first change and a workfl
   const { order, changes } = inserted;
   expect(await insertOrder(database.db, inserted)).toBeDefined();
   const stored = await findOrder(database.db, order.id);
-  expect(stored).toEqual({ order, changes, attachments, started: false });
+  expect(stored).toEqual({ order, changes, attachments, started: false, workflowVersion: null });
 });
 
 test.each([1, 10, 29, 123_456_789, 1_000_000_000, 99_999_999_999_999])(
@@ -59,4 +60,22 @@ test('an UNSUCCESSFUL order is not found by its reference', async () => {
   await insertOrder(database.db, inserted);
   await database.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [inserted.order.id]);
   expect(await findOrderByReference(database.db, sellerId, 'freed')).toBeUndefined();
+});
+
+test('orders to compare are found one page after the other, although most orders are closed', async () => {
+  const { db } = database;
+  const open = await insertNewOrder(db);
+  const unsent = await insertNewOrder(db);
+  const done = await insertNewOrder(db, { webhookUrl: null });
+  for (const history of [unsent, done]) await saveHistory(db, applyEvents(history, 'cancel'));
+  const found: string[] = [];
+  for (let after: string | undefined; ;) {
+    const { ids, last } = await findOrdersToCompare(db, { after }, 2);
+    found.push(...ids);
+    if (last === undefined) break;
+    after = last;
+  }
+  expect(found).toEqual(expect.arrayContaining([open.order.id, unsent.order.id]));
+  expect(found).not.toContain(done.order.id);
+  expect(found).toEqual([...new Set(found)].sort());
 });
