@@ -328,8 +328,11 @@ function isRunClosed(error: unknown): boolean {
   return error.cause.type === 'AcceptedUpdateCompletedWorkflow' || error.cause.type === ROW_CHANGED;
 }
 
-/** True if the run waits for the end of its start delay. Without a worker, the code is the same, and the text another. */
+/** How Temporal says that no worker has begun a run: it waits for its start delay, or was terminated before. */
+const NOT_STARTED = /Workflow task is not scheduled yet|closed before WorkflowTaskStarted/;
+
 function isNotStarted(error: unknown): boolean {
   const { code, details } = grpcErrorOf(error) ?? {};
-  return code === status.FAILED_PRECONDITION && !!details?.includes('not scheduled yet');
+  // The code is the same for a run that no worker serves now, and for one whose tasks fail.
+  return code === status.FAILED_PRECONDITION && NOT_STARTED.test(details ?? '');
 }

@@ -18,9 +18,16 @@ function withFailingQuery(details: string) {
   return createOrderWorkflows(client as unknown as Client, settings);
 }
 
-test('a run that waits for its start delay has no state, and a missing worker is no answer', async () => {
-  const delayed = withFailingQuery('Workflow task is not scheduled yet.');
-  expect(await delayed.query('an order', 1000)).toBeUndefined();
-  const unserved = withFailingQuery('no poller seen for task queue recently, worker may be down');
-  await expect(unserved.query('an order', 1000)).rejects.toThrow('Failed to query Workflow');
+test.each(['Workflow task is not scheduled yet.', 'Workflow execution closed before WorkflowTaskStarted event'])(
+  'a run that no worker has begun has no state: %s',
+  async (details) => {
+    expect(await withFailingQuery(details).query('an order', 1000)).toBeUndefined();
+  },
+);
+
+test.each([
+  'no poller seen for task queue recently, worker may be down',
+  'Unable to query workflow due to Workflow Task in failed state.',
+])('a run that no worker can read is not one without a state: %s', async (details) => {
+  await expect(withFailingQuery(details).query('an order', 1000)).rejects.toThrow('Failed to query Workflow');
 });
