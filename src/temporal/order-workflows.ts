@@ -196,7 +196,8 @@ export function createOrderWorkflows(
             // A start that arrives after the order has closed does nothing.
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
             ...(startDelay > 0 && { startDelay }),
-            args: [{ orderId: order.id, history: toWorkflowOrderHistory(history) }],
+            // An order with changes may have pending webhooks too: its run reads the row.
+            args: [{ orderId: order.id, ...(order.version === 1 && { history: toWorkflowOrderHistory(history) }) }],
           }),
         );
       } catch (error) {
