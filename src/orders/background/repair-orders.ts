@@ -14,6 +14,8 @@ const AT_ONCE = 10;
 const LOOK_BACK_MS = 86_400_000;
 /** A run is listed some time after it has closed, and clocks differ. */
 const OVERLAP_MS = 5 * 60_000;
+/** For one call about one order. */
+const TIMEOUT_MS = 5000;
 /** A lasting cause must not replace run after run. */
 const REPLACE_EVERY_MS = 3_600_000;
 
@@ -40,7 +42,7 @@ export function createOrderStarts({ db, workflows }: Dependencies, ageMs: number
 
 /**
  * Creates a function that resumes, from their rows, orders whose run was terminated, failed or timed out while
- * something is left to do.
+ * something is left to do. A reset terminates a run too: the run that follows it may lack changes.
  */
 export function createResumes({ db, workflows, log }: Dependencies): () => Promise<void> {
   let since = Date.now() - LOOK_BACK_MS;
@@ -49,7 +51,12 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
     for await (const runs of inBatches(workflows.findClosedByForce(new Date(since)))) {
       const ids = await findOrdersToResume(db, [...new Set(runs.map(({ orderId }) => orderId))]);
       await forEach(await findOrdersById(db, ids), async ({ order }) => {
-        if ((await workflows.describe(order.id, 5000))?.isRunning) return;
+        const run = await workflows.describe(order.id, TIMEOUT_MS);
+        if (run?.isRunning) {
+          const saved = await workflows.query(order.id, TIMEOUT_MS).catch(() => undefined);
+          if (!saved || saved.order.version >= order.version) return;
+          await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
+        }
         await workflows.resume(order);
         replacedRuns.inc({ reason: 'closed' });
         log.warn({ order_id: order.id }, 'a run of an open order was closed by force: resumed from the row');

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { temporal } from '@temporalio/proto';
 import { findOrder } from '../../../src/db/find-orders';
 import { ORDER_TASK_QUEUE } from '../../../workflows/messages';
 import { insertNewOrder } from '../../support/new-orders';
@@ -37,6 +38,27 @@ test('a terminated run is replaced by one that resumes from the row and delivers
   expect(saved.order).toMatchObject({ status: 'APPROVED', version: 3 });
   expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
   await until(() => noWebhookPending(stack, [id]), 'all webhooks are delivered');
+});
+
+test('a run that lacks changes after a reset is replaced by one that reads the row', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved']);
+  const { events } = await workflow(id).fetchHistory();
+  const task = events!.find(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes)!;
+  await stack.client.workflowService.resetWorkflowExecution({
+    namespace: stack.client.options.namespace,
+    workflowExecution: { workflowId: `order-${id}` },
+    workflowTaskFinishEventId: task.eventId!,
+    resetReapplyExcludeTypes: [
+      temporal.api.enums.v1.ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL,
+      temporal.api.enums.v1.ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
+    ],
+    requestId: randomUUID(),
+  });
+  await until(
+    async () => (await queryOrder(stack.client, id).catch(() => null))?.order.version === 3,
+    'a new run has read the row',
+  );
+  expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
 });
 
 test('the run of a closed order is resumed only if a webhook is pending', async () => {
