@@ -21,7 +21,8 @@ export function createResendActivities({ db, resend }: ResendActivityOptions) {
 
     async requestResend({ id, orderId }: { id: string; orderId: string }): Promise<void> {
       const stored = await findOrder(db, orderId);
-      if (stored) await resend(stored.order, id);
+      // An order that waits for `reconcile` is left out: a new run would begin without the changes that its row lacks.
+      if (stored?.workflowVersion === null) await resend(stored.order, id);
     },
   };
 }

@@ -28,8 +28,8 @@ export function addReconcileCommand(program: Command, services: Services): void 
     .action(async ({ seller, repair: doesRepair, keepRow = false }: Options, command: Command) => {
       const db = services.db();
       if (seller !== undefined) await requireAccount(db, seller);
-      const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
-      const deps: ReconcileDependencies = { db, workflows: await services.workflows(), checkoutBaseUrl };
+      const workflows = await services.workflows();
+      const deps: ReconcileDependencies = { db, workflows, checkoutBaseUrl: loadCheckoutBaseUrl(services.env) };
       const printer = wantsJson(command) ? jsonPrinter() : linePrinter();
       let compared = 0;
       let differing = 0;

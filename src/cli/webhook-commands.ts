@@ -111,7 +111,9 @@ async function resendByIds(services: Services, ids: string[], dryRun: boolean, c
   for (const id of ids) {
     const webhook = await findListedWebhook(db, id);
     if (!webhook) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
-    selected.set(id, await requireOrder(services, webhook.orderId));
+    const stored = await requireOrder(services, webhook.orderId);
+    if (stored.workflowVersion !== null) throw new CliError(`order ${webhook.orderId} waits for reconcile`);
+    selected.set(id, stored);
   }
   if (dryRun) return print(command, { would_resend: selected.size });
   const workflows = await services.workflows();

@@ -13,6 +13,7 @@ import {
   CHANGE_REFUSED,
   CHECKOUT_TASK_QUEUE,
   ORDER_TASK_QUEUE,
+  ROW_BEHIND,
   ROW_CHANGED,
   VERSION_DIFFERS,
   cancelOrderUpdate,
@@ -39,7 +40,7 @@ import type { OrderStatus } from '../domain/status';
 import type { WebhookSelection } from '../domain/webhook';
 import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { TooManyChanges, createAvailability } from './availability';
+import { CallNotMade, TooManyChanges, createAvailability } from './availability';
 import { grpcErrorOf } from './grpc-errors';
 import { type RunLists, createRunLists } from './list-runs';
 import { orderOptions } from './workflow-options';
@@ -313,9 +314,10 @@ function checkoutOptions({ id, sellerId }: Pick<Order, 'id' | 'sellerId'>) {
   };
 }
 
-function refusalOf(error: unknown): ChangeRefused | VersionDiffers | undefined {
+function refusalOf(error: unknown): ChangeRefused | VersionDiffers | CallNotMade | undefined {
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return undefined;
   const { type, message, details } = error.cause;
+  if (type === ROW_BEHIND) return new CallNotMade(message);
   if (type === VERSION_DIFFERS) return new VersionDiffers(message, details?.[0] as number);
   return type === CHANGE_REFUSED ? new ChangeRefused(message, details?.[0] as OrderStatus) : undefined;
 }

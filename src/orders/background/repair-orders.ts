@@ -31,12 +31,15 @@ interface Dependencies {
  */
 export function createOrderStarts({ db, workflows }: Dependencies, ageMs: number): () => Promise<void> {
   return async () => {
-    const orders = await findOrdersById(db, await findWaitingOrders(db, ageMs, BATCH));
-    const started: string[] = [];
-    await forEach(orders, async (stored) => {
-      await workflows.start(stored, startDelayMs(orders.length));
-      started.push(stored.order.id);
-    }).finally(() => deleteStartRequests(db, started));
+    for (let found = BATCH; found === BATCH;) {
+      const orders = await findOrdersById(db, await findWaitingOrders(db, ageMs, BATCH));
+      found = orders.length;
+      const started: string[] = [];
+      await forEach([orders], async (stored) => {
+        await workflows.start(stored, startDelayMs(orders.length));
+        started.push(stored.order.id);
+      }).finally(() => deleteStartRequests(db, started));
+    }
   };
 }
 
@@ -48,21 +51,20 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
   let since = Date.now() - LOOK_BACK_MS;
   return async () => {
     const startedAt = Date.now();
-    for await (const runs of inBatches(workflows.findClosedByForce(new Date(since)))) {
-      const ids = await findOrdersToResume(db, [...new Set(runs.map(({ orderId }) => orderId))]);
-      await forEach(await findOrdersById(db, ids), async ({ order }) => {
-        const run = await workflows.describe(order.id, TIMEOUT_MS);
-        if (run?.isRunning) {
-          const saved = await workflows.query(order.id, TIMEOUT_MS).catch(() => undefined);
-          if (!saved || saved.order.version >= order.version) return;
-          await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
-        }
-        await workflows.resume(order);
-        replacedRuns.inc({ reason: 'closed' });
-        log.warn({ order_id: order.id }, 'a run of an open order was closed by force: resumed from the row');
-      });
-    }
-    // A round that fails is repeated from the same time.
+    const toResume = async (runs: ListedRun[]) =>
+      findOrdersById(db, await findOrdersToResume(db, [...new Set(runs.map(({ orderId }) => orderId))]));
+    await forEach(inBatches(workflows.findClosedByForce(new Date(since)), toResume), async ({ order }) => {
+      const run = await workflows.describe(order.id, TIMEOUT_MS);
+      if (run?.isRunning) {
+        const saved = await workflows.query(order.id, TIMEOUT_MS).catch(() => undefined);
+        if (!saved || saved.order.version >= order.version) return;
+        await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
+      }
+      await workflows.resume(order);
+      replacedRuns.inc({ reason: 'closed' });
+      log.warn({ order_id: order.id }, 'a run of an open order was closed by force: resumed from the row');
+    });
+    // A round in which an order fails is repeated from the same time.
     since = startedAt - OVERLAP_MS;
   };
 }
@@ -71,41 +73,50 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
 export function createReplacements({ db, workflows, log }: Dependencies): () => Promise<void> {
   return async () => {
     stuckRuns.set(await workflows.countStuck());
-    for await (const runs of inBatches(workflows.findStuck())) {
-      const orders = await findOrdersById(
+    const withRow = async (runs: ListedRun[]) => {
+      const rows = await findOrdersById(
         db,
         runs.map(({ orderId }) => orderId),
       );
-      await forEach(orders, async ({ order }) => {
-        const run = runs.find(({ orderId }) => orderId === order.id);
-        if (!run || (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS)))) return;
-        log.error({ order_id: order.id, run_id: run.runId }, 'the workflow tasks of a run keep failing: replacing it');
-        await workflows.terminate(order.id, run.runId, 'its workflow tasks keep failing');
-        await workflows.resume(order);
-        replacedRuns.inc({ reason: 'stuck' });
-      });
-    }
+      return runs.flatMap((run) => rows.filter(({ order }) => order.id === run.orderId).map((row) => ({ run, row })));
+    };
+    await forEach(inBatches(workflows.findStuck(), withRow), async ({ run: { runId }, row: { order } }) => {
+      if (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS))) return;
+      log.error({ order_id: order.id, run_id: runId }, 'the workflow tasks of a run keep failing: replacing it');
+      await workflows.terminate(order.id, runId, 'its workflow tasks keep failing');
+      await workflows.resume(order);
+      replacedRuns.inc({ reason: 'stuck' });
+    });
   };
 }
 
-async function* inBatches(runs: AsyncIterable<ListedRun>): AsyncGenerator<ListedRun[]> {
+/** Reads the rows of some runs at a time. */
+async function* inBatches<T>(
+  runs: AsyncIterable<ListedRun>,
+  read: (batch: ListedRun[]) => Promise<T[]>,
+): AsyncGenerator<T[]> {
   let batch: ListedRun[] = [];
   for await (const run of runs) {
     batch.push(run);
     if (batch.length < BATCH) continue;
-    yield batch;
+    yield await read(batch);
     batch = [];
   }
-  if (batch.length > 0) yield batch;
+  if (batch.length > 0) yield await read(batch);
 }
 
 /** Handles some items at the same time. @throws the first error, after all have been tried */
-async function forEach<T>(items: readonly T[], handle: (item: T) => Promise<void>): Promise<void> {
+async function forEach<T>(
+  batches: Iterable<T[]> | AsyncIterable<T[]>,
+  handle: (item: T) => Promise<void>,
+): Promise<void> {
   const errors: unknown[] = [];
-  const iterator = items.values();
-  const work = async (): Promise<void> => {
-    for (const item of iterator) await handle(item).catch((error: unknown) => errors.push(error));
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  for await (const batch of batches) {
+    const items = batch.values();
+    const work = async (): Promise<void> => {
+      for (const item of items) await handle(item).catch((error: unknown) => errors.push(error));
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  }
   if (errors.length > 0) throw errors[0];
 }

@@ -199,7 +199,6 @@ describe('a resend', () => {
     for (const response of [await resend(id, other.api), await resend(randomUUID()), await resend('nonsense')]) {
       expectProblem(response, 404, 'not_found');
     }
-    expect((await list('?limit=1')).body.data[0].resend_requested_at).toBeNull();
     expect(receiver.deliveries).toHaveLength(1);
   });
 
@@ -422,16 +421,10 @@ test('a test webhook without a worker returns 503 and is not sent later', async 
   expect(receiver.deliveries).toHaveLength(0);
 });
 
-test.each([
-  ['resends', 'select from orders where seller_id = $1 for update'],
-  ['rotations', 'select from seller where id = $1 for update'],
-])('%s of one seller that wait for a lock leave connections for others', async (kind, lock) => {
-  const id = await settledOrder();
-  const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
-  const held = await holdTransaction(stack.db, lock, [stack.seller.id]);
-  const path =
-    kind === 'resends' ? `/webhook_event/${rows[0]!.id}/resend/` : `/seller/${stack.seller.id}/webhook_secret/rotate/`;
-  const waiting = Array.from({ length: 25 }, () => stack.api.call('POST', BASE + path));
+test('rotations of one seller that wait for a lock leave connections for others', async () => {
+  const held = await holdTransaction(stack.db, 'select from seller where id = $1 for update', [stack.seller.id]);
+  const path = `${BASE}/seller/${stack.seller.id}/webhook_secret/rotate/`;
+  const waiting = Array.from({ length: 25 }, () => stack.api.call('POST', path));
   // Two of them have a connection, and the others wait for these.
   await until(async () => (await statementsWaiting(stack.db)) >= 2, 'two calls wait for the lock');
   expect((await other.api.call('GET', `${BASE}/seller/${other.seller.id}/connection_check/`)).status).toBe(200);
