@@ -5,7 +5,9 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
+  defineSignal,
   proxyActivities,
+  setDefaultSignalHandler,
   setHandler,
   upsertSearchAttributes,
   uuid4,
@@ -51,14 +53,25 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
   setHandler(getOrderQuery, () => saved ?? null);
   setHandler(cancelOrderUpdate, (payload: unknown) => update(toCancel(payload, statedChannel(payload))));
   setHandler(reportProgressUpdate, (payload: unknown) => update(toProgress(payload, statedChannel(payload))));
-  setHandler(cancelSignal, (payload) => signal(toCancel(payload, 'temporal')));
-  setHandler(customerProgressSignal, (payload) => signal(toProgress(payload, 'temporal')));
-  setHandler(resendWebhookSignal, (eventId) =>
-    CancellationScope.nonCancellable(() => deliveries.resend(eventId).catch(fail)),
-  );
-  setHandler(holdExpirySignal, (until) => {
-    heldUntil = Date.parse(until) || 0;
-  });
+  const signals = new Map<string, (payload?: unknown) => Promise<void> | void>([
+    [cancelSignal.name, (payload) => signal(toCancel(payload, 'temporal'))],
+    [customerProgressSignal.name, (payload) => signal(toProgress(payload, 'temporal'))],
+    [
+      resendWebhookSignal.name,
+      (eventId) => CancellationScope.nonCancellable(() => deliveries.resend(eventId as string).catch(fail)),
+    ],
+    [
+      holdExpirySignal.name,
+      (until) => {
+        heldUntil = Date.parse(until as string) || 0;
+      },
+    ],
+  ]);
+  // Handles the signals that are here already in their order. Each handler alone would handle those of its name.
+  setDefaultSignalHandler((name, payload) => signals.get(name)?.(payload));
+  for (const [name, handle] of signals) setHandler(defineSignal<[unknown?]>(name), handle);
+  // With a default handler, the SDK fails the task of a signal with a reserved name.
+  setDefaultSignalHandler(undefined);
   // "Request cancellation" in the Temporal UI is an operator's cancel of the order.
   CancellationScope.current().cancelRequested.catch(() =>
     signal(toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal')),

@@ -65,22 +65,6 @@ test('orders with the same created_at are all listed', async () => {
   expect(second.next_cursor).toBeNull();
 });
 
-test('an order that waits for its insert is dated when its turn comes, so that no page was read past it', async () => {
-  const lock = await holdTransaction(stack.db, 'lock table orders in share mode');
-  const created = Promise.all(Array.from({ length: 30 }, () => create()));
-  await until(
-    async () => (await statementsWaiting(stack.db, 'with new_key')) === 10,
-    'ten inserts run and the others wait',
-  );
-  const releasedAt = Date.now();
-  await lock.rollback();
-  const { rows } = await stack.db.query<{ created_at: Date }>(
-    'select created_at from orders where id = any($1) order by created_at desc limit 1',
-    [await created],
-  );
-  expect(rows[0]!.created_at.getTime()).toBeGreaterThanOrEqual(releasedAt);
-});
-
 /** Polls as a shop does: from the newest time that it has seen. */
 function poller() {
   const seen = new Set<string>();

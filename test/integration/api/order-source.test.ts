@@ -15,10 +15,14 @@ describe('while Temporal responds', () => {
     }, 'the read comes from the workflow');
 
   test('a read of an open order comes from its workflow', async () => {
-    const id = await openOrder(stack);
-    await readLive(id);
-    await stack.api.progress(id, 'signup_started');
+    const id = await openOrder(stack, {}, ['signup_started']);
     expect((await readLive(id)).body.data.status).toBe('PENDING');
+    await stack.api.progress(id, 'approved');
+    expect((await readLive(id)).body.data.status).toBe('APPROVED');
+  });
+
+  test('a read of an order that nobody has touched comes from its row', async () => {
+    expect(await sourceOf(await openOrder(stack))).toBe('snapshot');
   });
 
   test('a read of a closed order comes from its row', async () => {
@@ -81,11 +85,11 @@ describe('while Temporal responds', () => {
 describe('without a worker', () => {
   const stack = useStack({ env: { READ_BUDGET_MS: '10000' } });
 
-  test('a read comes from the workflow: none of its calls needs a worker', async () => {
+  test('a read of an open order comes from its row', async () => {
     const id = await openOrder(stack, {}, ['signup_started']);
     await stack.stopWorker();
     const { headers, body } = await stack.api.get(id);
-    expect([headers.get('Order-Source'), body.data.status]).toEqual(['workflow', 'PENDING']);
+    expect([headers.get('Order-Source'), body.data.status]).toEqual(['snapshot', 'PENDING']);
   });
 });
 

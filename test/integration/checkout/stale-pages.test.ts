@@ -2,15 +2,14 @@ import { formatDate } from '../../../src/checkout/format';
 import { upsertPaymentTerm } from '../../../src/db/applications';
 import { monthsAfter } from '../../../src/domain/calendar';
 import { londonDate } from '../../../src/lender/london-date';
-import { BUSINESS, customerAt, newCustomer, statusOfOrder } from '../../support/checkout';
+import { BUSINESS, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { untilServed } from '../../support/until-served';
-import { useSharedStack } from '../../support/shared-stack';
 
 const DAY_MS = 86_400_000;
 
 // No test here waits for the end of a referral.
-const stack = useSharedStack();
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '3600000' } });
 
 test('the customer must choose a payment method and can change it until the application is submitted', async () => {
   const { id, customer } = await newCustomer(stack);

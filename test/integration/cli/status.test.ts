@@ -29,10 +29,12 @@ test('status lists every part of a healthy service, and exits with 0', async () 
     temporal: 'ok',
     'search attributes': 'ok',
     'workers orders': 'ok',
-    'workers order-decisions': 'ok',
+    'workers webhooks': 'ok',
+    'workers checkout': 'ok',
     'stuck runs': 'ok',
     api: 'ok',
     breakers: 'unknown',
+    'restored orders': 'ok',
     'orders waiting': 'ok',
     'webhooks pending': 'ok',
     'webhooks exhausted': 'ok',
@@ -48,32 +50,19 @@ test('status lists every part of a healthy service, and exits with 0', async () 
 test('status reports a working Postgres as ok while its queries about the work that waits are slow', async () => {
   const run = await inTransaction(stack.db, async (client) => {
     await client.query('set local idle_in_transaction_session_timeout = 0');
-    await client.query('lock table order_work in access exclusive mode');
+    await client.query('lock table start_request in access exclusive mode');
     return status({ ORDERS_URL: stack.api.url });
   });
   expect(run.code).toBe(1);
   expect(stateOf(run)).toMatchObject({ postgres: 'ok', schema: 'ok', backlog: 'failed' });
 });
 
-test('status shows the other work that waits if the search for overdue webhooks is too slow', async () => {
-  const run = await inTransaction(stack.db, async (client) => {
-    await client.query('set local idle_in_transaction_session_timeout = 0');
-    await client.query('lock table webhook_attempt in access exclusive mode');
-    return status({ ORDERS_URL: stack.api.url });
-  });
-  expect(stateOf(run)).toMatchObject({ 'orders waiting': 'ok', 'webhooks pending': 'attention' });
-  expect(run.json().checks.find(({ part }: any) => part === 'webhooks pending').detail).toMatch(
-    /^none; overdue attempts could not be read: .*timeout/,
-  );
-});
-
 test('status names each part that needs a person, and exits with 1', async () => {
   const closed = await closedPort();
   const id = await openOrder(stack);
   await stack.db.query(
-    `update order_work set started = false, waiting_since = now() - interval '1 hour', sweep_at = now() + interval '1 hour'
-     where order_id = $1`,
-    [id],
+    `insert into start_request (order_id, seller_id, created_at) values ($1, $2, now() - interval '1 hour')`,
+    [id, stack.seller.id],
   );
   await stack.db.query(
     `insert into webhook_event (id, order_id, seller_id, sequence, body, state)

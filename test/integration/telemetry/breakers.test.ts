@@ -1,5 +1,8 @@
+import { findOrder } from '../../../src/db/find-orders';
 import { registry } from '../../../src/telemetry/metrics';
 import { useApiWithoutTemporal } from '../../support/api-without-temporal';
+import { saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 import { parseMetrics } from '../../support/prometheus';
 import { until } from '../../support/until';
 
@@ -14,13 +17,14 @@ const isOpen = async (breaker: string) =>
 
 test('the breaker of reads from workflows is shown as open while Temporal fails, and as closed without reads', async () => {
   const { id } = (await service.api.create()).body.data;
-  await service.database.db.query('update order_work set started = true where order_id = $1', [id]);
-  expect(await isOpen('temporal_reader')).toBe(0);
+  const { db } = service.database;
+  await saveHistory(db, applyEvents((await findOrder(db, id))!, 'signup_started'));
+  expect(await isOpen('workflow_reader')).toBe(0);
   for (let reads = 0; reads < 5; reads++)
     expect((await service.api.get(id)).headers.get('Order-Source')).toBe('snapshot');
-  expect(await isOpen('temporal_reader')).toBe(1);
+  expect(await isOpen('workflow_reader')).toBe(1);
   later(5 * 60_000);
-  expect(await isOpen('temporal_reader')).toBe(0);
+  expect(await isOpen('workflow_reader')).toBe(0);
 });
 
 test('the shared count of a rate limit is shown as open while Postgres does not count, and closed after', async () => {

@@ -16,8 +16,9 @@ const FAILURES: [string, Error, RegExp][] = [
 
 test.each(FAILURES)('a change that fails states its outcome: %s', async (_, error, detail) => {
   const deps = { workflows: { change: () => Promise.reject(error) } } as unknown as OrderDependencies;
-  const problem: unknown = await cancelOrder(deps, IN_STATUS.PENDING as unknown as StoredOrder).catch(
-    (thrown: unknown) => thrown,
-  );
+  const problem: unknown = await cancelOrder(deps, {
+    ...IN_STATUS.PENDING,
+    workflowVersion: null,
+  } as unknown as StoredOrder).catch((thrown: unknown) => thrown);
   expect(problem).toMatchObject({ code: 'service_unavailable', message: expect.stringMatching(detail) });
 });
