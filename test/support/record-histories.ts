@@ -1,75 +1,93 @@
-import { writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../src/package';
-import { cancelSignal, customerProgressSignal, saveAgainSignal } from '../../workflows/messages';
-import { findApplication, upsertPaymentTerm } from '../../src/db/applications';
-import { recordPaymentStatus } from '../../src/db/payments';
-import { inTransaction } from '../../src/db/pool';
+import { ORDER_TASK_QUEUE, cancelSignal, customerProgressSignal, holdExpirySignal } from '../../workflows/messages';
+import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import { applied, newCustomer, startCheckout } from './checkout';
 import { exitWith } from './exit-with';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
-import { startTestServer } from './listening-server';
-import { approveInRow, isRunning, openOrder, queryOrder, resendFirst, setBack, versionOfRow } from './orders';
-import { startReceiver } from './receiver';
+import { approveInRow, isRunning, openOrder, queryOrder, resendFirst } from './orders';
+import { type Receiver, startReceiver } from './receiver';
 import { type Stack, startStack } from './stack';
 import { until } from './until';
 
 /**
- * `npm run record-histories -- <prefix> [<scenario>…]`: runs orders on real servers and saves each workflow's history
- * to test/histories/ for the replay test. Add files with every release, and never change existing ones.
+ * `npm run record-histories -- <prefix> [<scenario>…]`: runs workflows on real servers and saves each one's history to
+ * test/histories/ for the replay test. Add files with every release, and never change existing ones.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
+/** The scenarios in which orders expire, and after how long: longer than a loaded machine takes to open one. */
+const EXPIRING = ['expired', 'expiry-held'];
+const EXPIRES_AFTER_MS = 15_000;
 
 const workflow = ({ client }: Stack, id: string) => client.workflow.getHandle(`order-${id}`);
+const checkout = ({ client }: Stack, id: string) => client.workflow.getHandle(`checkout-${id}`);
 
-/** The id of an order, or one of its runs; by default, the newest one. */
-type Recorded = string | { id: string; runId: string };
+/** The run whose history is saved; by default, the newest one. */
+interface Recorded {
+  workflowId: string;
+  runId?: string;
+}
+const order = (id: string): Recorded => ({ workflowId: `order-${id}` });
 
-/** Each scenario returns the run whose history is saved. */
-const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<Recorded>> = {
-  async successful(stack, webhookUrl) {
-    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started', 'approved', 'completed']);
+/** Runs a workflow. The receiver answers 200 until it is told otherwise. */
+type Scenario = (stack: Stack, receiver: Receiver) => Promise<Recorded>;
+
+const scenarios: Record<string, Scenario> = {
+  async successful(stack, { url }) {
+    const id = await openOrder(stack, { webhook_url: url }, ['signup_started', 'approved', 'completed']);
     await workflow(stack, id).result();
-    return id;
+    return order(id);
   },
-  async 'webhook-retried'(stack) {
-    const receiver = await startReceiver();
+  async cancelled(stack, { url }) {
+    const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    return order(id);
+  },
+  async 'cancelled-natively'(stack, { url }) {
+    const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
+    await workflow(stack, id).cancel();
+    await workflow(stack, id).result();
+    return order(id);
+  },
+  async signals(stack) {
+    const id = await openOrder(stack);
+    await workflow(stack, id).signal(customerProgressSignal, { event: 'signup_started' });
+    await workflow(stack, id).signal(customerProgressSignal, { event: 'completed' });
+    await workflow(stack, id).signal(cancelSignal, { reason: 'fraud' });
+    await workflow(stack, id).result();
+    return order(id);
+  },
+  async expired(stack, { url }) {
+    const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
+    await workflow(stack, id).result();
+    return order(id);
+  },
+  async 'expiry-held'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await workflow(stack, id).signal(holdExpirySignal, new Date(Date.now() + EXPIRES_AFTER_MS + 3000).toISOString());
+    await workflow(stack, id).result();
+    return order(id);
+  },
+  async 'webhook-retried'(stack, receiver) {
     receiver.answerWith(() => (receiver.deliveries.length < 3 ? 500 : 200));
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'declined']);
     await workflow(stack, id).result();
-    await receiver.stop();
-    return id;
+    return order(id);
   },
-  async 'webhook-yields-to-next'(stack) {
-    const receiver = await startReceiver();
+  async 'webhook-waits-when-the-next-one-comes'(stack, receiver) {
     receiver.answerWith(({ body }) => (body.data.sequence === 1 ? 500 : 200));
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
     await until(() => receiver.deliveries.length === 5, 'the receiver has got five attempts');
     await stack.api.cancel(id);
     await workflow(stack, id).result();
-    await receiver.stop();
-    return id;
+    return order(id);
   },
-  async 'webhook-waits-for-its-endpoint'(stack) {
-    let isSilent = true;
-    const endpoint = await startTestServer((request, response) => {
-      if (isSilent) request.socket.destroy();
-      else response.end();
-    });
-    const id = await openOrder(stack, { webhook_url: endpoint.url }, ['signup_started']);
-    const waits = `select from order_timeline where order_id = $1 and event = 'webhook_waits'`;
-    await until(async () => (await stack.db.query(waits, [id])).rowCount, 'the webhook waits');
-    await stack.api.cancel(id);
-    isSilent = false;
-    await workflow(stack, id).result();
-    await endpoint.close();
-    return id;
-  },
-  async 'webhook-resent-in-its-backoff'(stack) {
-    const receiver = await startReceiver();
+  async 'webhook-resent-while-it-waits'(stack, receiver) {
     receiver.answerWith(500);
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
     await until(() => receiver.deliveries.length === 5, 'all attempts but the last one are made');
@@ -80,127 +98,90 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<Re
     }
     await stack.api.cancel(id);
     await workflow(stack, id).result();
-    await receiver.stop();
-    return id;
+    return order(id);
   },
-  async 'webhook-resent-after-the-end'(stack, webhookUrl) {
-    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['failed']);
+  async 'webhook-resent-after-the-end'(stack, receiver) {
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
     await workflow(stack, id).result();
     await resendFirst(stack, id);
+    await until(() => receiver.deliveries.length === 2, 'the resend has arrived');
     await workflow(stack, id).result();
-    return id;
+    return order(id);
   },
-  async 'cancelled-after-the-end'(stack) {
-    const id = await openOrder(stack, {}, ['failed']);
-    await workflow(stack, id).result();
-    await stack.api.cancel(id);
-    await workflow(stack, id).result();
-    return id;
+  async 'webhooks-resent'(stack, { url }) {
+    const since = new Date().toISOString();
+    for (let count = 0; count < 2; count++) {
+      const id = await openOrder(stack, { webhook_url: url }, ['signup_started', 'failed']);
+      await workflow(stack, id).result();
+    }
+    const { workflowId } = await stack.client.workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
+      taskQueue: ORDER_TASK_QUEUE,
+      workflowId: `resend-webhooks-${randomUUID()}`,
+      args: [{ sellerId: stack.seller.id, state: 'delivered', since }],
+    });
+    await stack.client.workflow.getHandle(workflowId).result();
+    return { workflowId };
   },
-  async 'resumed-after-terminate'(stack, webhookUrl) {
-    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
+  async 'resumed-after-terminate'(stack, { url }) {
+    const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
     await workflow(stack, id).terminate();
-    await until(() => isRunning(stack.client, id), 'the sweep has resumed the order');
+    await until(() => isRunning(stack.client, id), 'a worker has resumed the order');
     await stack.api.progress(id, 'approved');
     await stack.api.progress(id, 'completed');
     await workflow(stack, id).result();
-    return id;
+    return order(id);
   },
-  async 'resumed-with-requests'(stack) {
-    const id = await openOrder(stack, {}, ['signup_started']);
-    await stack.stopWorker();
-    await workflow(stack, id).signal(customerProgressSignal, { event: 'approved' });
-    await workflow(stack, id).cancel();
-    await workflow(stack, id).terminate();
-    await stack.startWorker();
-    await until(async () => (await stack.api.get(id)).body.data.status === 'UNSUCCESSFUL', 'the order is cancelled');
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'cancelled-natively'(stack, webhookUrl) {
-    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
-    await workflow(stack, id).cancel();
-    await workflow(stack, id).result();
-    return id;
-  },
-  async signals(stack) {
-    const id = await openOrder(stack);
-    await workflow(stack, id).signal(customerProgressSignal, { event: 'signup_started' });
-    await workflow(stack, id).signal(customerProgressSignal, { event: 'completed' });
-    await workflow(stack, id).signal(cancelSignal, { reason: 'fraud' });
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'decided-after-a-referral'(stack, webhookUrl) {
-    const id = await applied(stack, 'referred@bloggs.example', { data: { webhook_url: webhookUrl } });
-    await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
-    await stack.api.progress(id, 'completed');
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'decided-after-an-outage'(stack, webhookUrl) {
-    const id = await applied(stack, 'outage@bloggs.example', { data: { webhook_url: webhookUrl } });
-    await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
-    await stack.api.progress(id, 'completed');
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'paid-at-the-bank'(stack, webhookUrl) {
-    const { id, customer } = await newCustomer(stack, { webhook_url: webhookUrl });
-    await customer.leaveAtBank(await customer.startPayment(), 'slow');
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'cancelled-while-the-lender-is-unavailable'(stack, webhookUrl) {
-    const id = await applied(stack, 'outage@bloggs.example', { data: { webhook_url: webhookUrl } });
-    await until(
-      async () => (await workflow(stack, id).describe()).raw.pendingActivities?.length,
-      'the workflow polls the lender',
-    );
-    await stack.api.cancel(id);
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'resumed-while-referred'(stack) {
-    // Otherwise the customer could still pay now.
-    const data = { allowed_payment_terms: ['PAY_LATER'] };
-    const id = await applied(stack, 'referred-declined@bloggs.example', { data });
-    await until(async () => (await findApplication(stack.db, id))?.referredAt, 'the application is referred');
-    await workflow(stack, id).terminate();
-    await until(() => isRunning(stack.client, id), 'the sweep has resumed the order');
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'saved-again'(stack, webhookUrl) {
-    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
-    await inTransaction(stack.db, (client) => setBack(client, id, 1, 'CREATED'));
-    await workflow(stack, id).signal(saveAgainSignal);
-    await until(async () => (await versionOfRow(stack, id)) === 2, 'the row is brought forward');
-    await stack.api.cancel(id);
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'stopped-behind-its-row'(stack) {
+  async 'row-changed'(stack) {
     const id = await openOrder(stack, {}, ['signup_started']);
     const { runId } = await workflow(stack, id).describe();
     await approveInRow(stack.db, id, '0');
     await workflow(stack, id).signal(cancelSignal);
-    await until(async () => (await versionOfRow(stack, id)) === 4, 'the next run has cancelled the order');
-    return { id, runId };
+    await until(async () => (await workflow(stack, id).describe()).runId !== runId, 'a new run has read the row');
+    return { ...order(id), runId };
   },
   async 'continues-as-new'(stack) {
     const { id, runId } = await continued(stack);
-    return { id, runId };
+    return { ...order(id), runId };
   },
   async 'continued-as-new'(stack) {
     const { id } = await continued(stack);
     await stack.api.progress(id, 'approved');
-    return id;
+    return order(id);
   },
-  async 'still-open'(stack) {
-    return openOrder(stack, {}, ['signup_started', 'approved']);
+  async 'still-open'(stack, { url }) {
+    return order(await openOrder(stack, { webhook_url: url }, ['signup_started', 'approved']));
+  },
+  async 'checkout-approved'(stack) {
+    return decided(stack, 'approved@bloggs.example', 'APPROVED');
+  },
+  async 'checkout-referred'(stack) {
+    return decided(stack, 'referred@bloggs.example', 'APPROVED');
+  },
+  async 'checkout-paid'(stack) {
+    const { id, customer } = await newCustomer(stack);
+    await customer.leaveAtBank(await customer.startPayment(), 'slow');
+    await workflow(stack, id).result();
+    await checkout(stack, id).result();
+    return { workflowId: `checkout-${id}` };
+  },
+  async 'checkout-refunded'(stack) {
+    const { id, customer } = await newCustomer(stack);
+    await customer.leaveAtBank(await customer.startPayment(), 'slow');
+    await stack.api.cancel(id);
+    await checkout(stack, id).result();
+    const { rows } = await stack.db.query('select status from payment where order_id = $1', [id]);
+    if (rows[0]?.status !== 'refunded') throw new Error(`the payment is ${String(rows[0]?.status)}`);
+    return { workflowId: `checkout-${id}` };
   },
 };
+
+/** The checkout of an order on which the lender has decided. */
+async function decided(stack: Stack, email: string, status: string): Promise<Recorded> {
+  const id = await applied(stack, email);
+  await until(async () => (await queryOrder(stack.client, id))?.order.status === status, `the order is ${status}`);
+  await checkout(stack, id).result();
+  return { workflowId: `checkout-${id}` };
+}
 
 /** An order whose run has continued as new, and the run before. */
 async function continued(stack: Stack): Promise<{ id: string; runId: string }> {
@@ -215,55 +196,29 @@ async function continued(stack: Stack): Promise<{ id: string; runId: string }> {
   return { id, runId };
 }
 
-/** An order that expires, once its payment has failed. */
-async function expiredAfterPayment(stack: Stack): Promise<string> {
-  const id = await openOrder(stack, {}, ['signup_started']);
-  await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
-  const { rows } = await stack.db.query<{ id: string }>(
-    `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
-    [id],
-  );
-  await delay(4000);
-  await recordPaymentStatus(stack.db, rows[0]!.id, 'refused', 600_000);
-  await workflow(stack, id).result();
-  return id;
-}
-
 /** The names of all scenarios. */
-export const SCENARIOS = [...Object.keys(scenarios), 'expired', 'expired-after-a-payment'];
+export const SCENARIOS = Object.keys(scenarios);
 
 async function record(prefix: string, only: readonly string[]): Promise<void> {
-  const isWanted = (name: string): boolean => only.length === 0 || only.includes(name);
   await globalSetup();
-  const receiver = await startReceiver();
+  await mkdir(FOLDER, { recursive: true });
   const stack = await startCheckout({
-    env: {
-      WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60',
-      WEBHOOK_BREAKER_FAILURES: '2',
-      WEBHOOK_BREAKER_MIN_WAIT_MS: '2000',
-      WEBHOOK_BREAKER_MAX_WAIT_MS: '2000',
-    },
+    env: { WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60', SANDBOX_REFERRAL_MS: '8000' },
   });
-  const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
+  const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: String(EXPIRES_AFTER_MS) } });
   for (const [name, scenario] of Object.entries(scenarios)) {
-    if (!isWanted(name)) continue;
-    await save(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));
+    if (only.length > 0 && !only.includes(name)) continue;
+    const receiver = await startReceiver();
+    const used = EXPIRING.includes(name) ? expiring : stack;
+    await save(used, `${prefix}-${name}`, await scenario(used, receiver));
+    await receiver.stop();
   }
-  if (isWanted('expired')) {
-    const expired = await openOrder(expiring, { webhook_url: receiver.url }, ['signup_started']);
-    await workflow(expiring, expired).result();
-    await save(expiring, `${prefix}-expired`, expired);
-  }
-  if (isWanted('expired-after-a-payment')) {
-    await save(expiring, `${prefix}-expired-after-a-payment`, await expiredAfterPayment(expiring));
-  }
-  await Promise.all([stack.stop(), expiring.stop(), receiver.stop()]);
+  await Promise.all([stack.stop(), expiring.stop()]);
   await globalTeardown();
 }
 
-async function save(stack: Stack, name: string, run: Recorded): Promise<void> {
-  const { id, runId } = typeof run === 'string' ? { id: run, runId: undefined } : run;
-  const history = await stack.client.workflow.getHandle(`order-${id}`, runId).fetchHistory();
+async function save(stack: Stack, name: string, { workflowId, runId }: Recorded): Promise<void> {
+  const history = await stack.client.workflow.getHandle(workflowId, runId).fetchHistory();
   // The SDK's historyToJSON fails if npm installs it a different protobufjs than @temporalio/proto.
   const plain = temporal.api.history.v1.History.toObject(history as never, {
     bytes: String,
