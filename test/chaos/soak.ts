@@ -1,11 +1,7 @@
-import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { findTemporalCli } from '../../tools/local-stack/temporal-cli';
-import { PACKAGE_ROOT } from '../../src/package';
-import { fillIn } from '../bench/fill-in';
-import { linePlot } from '../bench/svg';
 import { markdownTable } from '../bench/table';
 import { exitWith } from '../support/exit-with';
 import type { Cell } from './cell';
@@ -18,7 +14,7 @@ import { partsOf, startChaosStack } from './stack';
 
 /**
  * `npm run soak -- --minutes 30 --rate 4`: lets the service work at a steady load, samples memory, connections and handles of every
- * process, and checks every invariant at the end. Writes the numbers and a plot to docs/reliability.md.
+ * process, and checks every invariant at the end. Prints the numbers.
  */
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '30' }, rate: { type: 'string', default: '4' } },
@@ -36,8 +32,6 @@ const WARM_UP_PART = 1 / 3;
 const FLAT = { memory: 1.15, connections: 1.2, handles: 1.2 };
 /** Their caches have limits of their own, which 30 minutes do not reach: 128,000 workflows and 256 MB of events, 128 MB of pages. */
 const FILLS_CACHES = ['Temporal', 'Postgres'];
-const PAGE = path.join(PACKAGE_ROOT, 'docs/reliability.md');
-const PLOT = 'images/soak.svg';
 
 /** What one part uses, over all of its processes. Memory in MB. */
 interface Usage {
@@ -117,16 +111,6 @@ function report(samples: readonly Sample[], names: readonly string[]): { table: 
   return { table: markdownTable(head, rows), growing };
 }
 
-function writePage(samples: readonly Sample[], names: readonly string[], text: string): void {
-  const series = names.map((name) => ({
-    name,
-    points: samples.map(({ at, usage }): [number, number] => [at, usage[name]!.memory]),
-  }));
-  writeFileSync(path.join(PACKAGE_ROOT, 'docs', PLOT), linePlot('Memory of each process', 'MB', series));
-  const image = `![Memory of each process over time](${PLOT})`;
-  writeFileSync(PAGE, fillIn(readFileSync(PAGE, 'utf8'), { soak: `${text}\n\n${image}` }));
-}
-
 async function run(): Promise<number> {
   const minutes = Number(values.minutes);
   await findTemporalCli(console.log);
@@ -151,10 +135,8 @@ async function run(): Promise<number> {
       `${minutes} minutes with ${values.rate} new orders a second: ${result.orders} orders, ${result.calls} calls, ` +
       `${result.broken.length} broken invariants. \`npm run soak -- --minutes ${minutes} --rate ${values.rate}\`, ` +
       `${new Date().toISOString().slice(0, 10)}.`;
-    const text = `${summary}\n\n${table}`;
-    console.log(`\n${text}`);
+    console.log(`\n${summary}\n\n${table}`);
     for (const line of growing) console.log(`grows: ${line}`);
-    writePage(samples, names, text);
     return growing.length + result.broken.length === 0 ? 0 : 1;
   } finally {
     await cleanup.run();
