@@ -128,11 +128,11 @@ async function readResults(client: ChaosStack['client'], orders: OrderFacts[]): 
   await Promise.all(Array.from({ length: 16 }, work));
 }
 
-/** Those of these orders that have no workflow. */
-export async function withoutWorkflow({ client }: ChaosStack, ids: readonly string[]): Promise<string[]> {
+/** Those of these orders that have no open workflow. */
+export async function withoutOpenWorkflow({ client }: ChaosStack, ids: readonly string[]): Promise<string[]> {
   const left: string[] = [];
   for (const id of ids) {
-    const { count } = await client.workflow.count(`WorkflowId = 'order-${id}'`);
+    const { count } = await client.workflow.count(`WorkflowId = 'order-${id}' and ExecutionStatus = 'Running'`);
     if (count === 0) left.push(id);
   }
   return left;

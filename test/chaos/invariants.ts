@@ -23,7 +23,7 @@ export interface Allowances {
   sparesRuns?: boolean;
   /** Ids of orders whose loss was reported: they were created after a backup that was restored. */
   reportedLost?: ReadonlySet<string>;
-  /** Ids of orders that nothing is left of: their workflows had not started when their Postgres was replaced by a copy. */
+  /** Ids of orders without a row and without an open workflow, which `reconcile` cannot find. */
   untraceable?: ReadonlySet<string>;
   /** From a backup to its restoration, in unix ms: changes that were acknowledged in between may be undone. */
   restored?: { from: number; to: number };
@@ -71,7 +71,7 @@ export function brokenInvariants(
     broken.push({ orderId: '', fault: `runs of ${replaced} of ${facts.size} orders were replaced` });
   }
   for (const id of withoutRow) {
-    if (!allowed.reportedLost?.has(id)) broken.push({ orderId: id, fault: 'a workflow without a row' });
+    if (!lostIds.has(id)) broken.push({ orderId: id, fault: 'a workflow without a row' });
   }
   broken.push(...listFaults(ledger, allowed));
   for (const { id, record } of known) {

@@ -7,11 +7,12 @@ import { killDuringDelivery } from './deliveries/deliver';
 import { MOMENTS } from './deliveries/moments';
 import { planOf } from './deliveries/plan';
 import { type Allowances, type Broken, brokenInvariants } from './invariants';
-import { type OrderFacts, readFacts, withoutWorkflow } from './facts';
+import { type OrderFacts, readFacts, withoutOpenWorkflow } from './facts';
 import { acknowledged, createLedger, type Ledger } from './ledger';
 import { startLoad } from './load';
 import { firstTryShare, MEASURED_MS, rateBetween, recoveryMs } from './recovery';
 import { type Replayed, replayRuns } from './replays';
+import { lostOf } from './reconcile';
 import { seeded } from './seeded';
 import type { Shop } from './shopper';
 import { type ChaosStack, partsOf } from './stack';
@@ -90,7 +91,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   // Most runs are closed by now. What fails here is replayed again at the end.
   const replaying = replayRuns(stack, sellerIds, replayed, { onlyClosed: true }).catch(() => undefined);
   lap();
-  const isQuiet = await untilQuiet(stack, ledger, sellerIds, cell.quietWithinMs);
+  const isQuiet = await untilQuiet(stack, ledger, sellerIds, lostOf(memory), cell.quietWithinMs);
   const quietMs = lap();
   const own = await cell.verify?.(scene).catch((error: unknown) => [{ orderId: '', fault: String(error) }]);
 
@@ -103,7 +104,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const allowed: Allowances = { ...(spared === 'service' && { sparesRuns: true }), ...cell.allowed?.(scene) };
   if (allowed.restored) {
     const lost = ledger.orders.flatMap(({ ids }) => [...ids]).filter((id) => !facts.orders.has(id));
-    allowed.untraceable = new Set(await withoutWorkflow(stack, lost));
+    allowed.untraceable = new Set(await withoutOpenWorkflow(stack, lost));
   }
   const broken = brokenInvariants(ledger, facts, allowed);
   broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
@@ -219,13 +220,14 @@ async function untilRecovered(successes: readonly number[], baseline: number, he
 
 /**
  * Waits until nothing is left to do: no order but the abandoned ones is open, each open order has an open workflow, and no
- * other workflow is open. The invariants report what is not so.
+ * other workflow is open, except those of orders that were reported lost. The invariants report what is not so.
  * @returns false if something is left to do after that time
  */
 async function untilQuiet(
   { db, client }: ChaosStack,
   ledger: Ledger,
   sellerIds: readonly string[],
+  lost: ReadonlySet<string>,
   withinMs = QUIET_WITHIN_MS,
 ): Promise<boolean> {
   const abandonedIds = acknowledged(ledger).flatMap(({ id, record }) => (record.isAbandoned ? [id] : []));
@@ -244,8 +246,10 @@ async function untilQuiet(
     const { openIds, isLeft } = rows[0]!;
     if (isLeft) return false;
     const runningIds: string[] = [];
-    for await (const { workflowId } of client.workflow.list({ query: running }))
-      runningIds.push(workflowId.slice('order-'.length));
+    for await (const { workflowId } of client.workflow.list({ query: running })) {
+      const id = workflowId.slice('order-'.length);
+      if (!lost.has(id)) runningIds.push(id);
+    }
     return runningIds.length === openIds.length && new Set([...openIds, ...runningIds]).size === openIds.length;
   }, withinMs);
 }
