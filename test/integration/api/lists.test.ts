@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BASE } from '../../support/api';
-import { holdTransaction, statementsWaiting } from '../../support/database';
+import { holdTransaction } from '../../support/database';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { createSeller, type TestSeller, useStack } from '../../support/stack';
