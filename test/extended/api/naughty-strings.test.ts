@@ -20,7 +20,7 @@ let seller: TestSeller;
 let api: Api;
 // Production settings. test/extended/naughty-strings.test.ts covers the calls that need the workflow.
 beforeAll(async () => {
-  const env = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
+  const env = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false' };
   server = await startApiWithoutTemporal({ ...env, DATABASE_URL: database.url });
   seller = await createSeller(database.db);
   api = apiOf(server.url, seller, await createCheckoutKey(database.db));

@@ -2,7 +2,7 @@ import { findDeadlock } from '../../support/find-deadlock';
 
 const DEADLOCK = `2027-01-02 03:04:05.678 UTC [12] ERROR:  deadlock detected
 2027-01-02 03:04:05.678 UTC [12] DETAIL:  Process 12 waits for ShareLock on transaction 3; blocked by process 4.
-\tProcess 4: update order_work
+\tProcess 4: update orders
 2027-01-02 03:04:05.678 UTC [12] STATEMENT:  select from orders
 `;
 const start = '2027-01-02 03:04:04.000 UTC [1] LOG:  database system is ready to accept connections\n';
