@@ -67,7 +67,6 @@ const PACKAGES = {
   '@temporalio/envconfig': ['temporal', 'entry', 'tools'],
   '@temporalio/proto': ['temporal'],
   '@temporalio/worker': ['temporal', 'telemetry', 'activities', 'entry'],
-  '@temporalio/interceptors-opentelemetry': ['telemetry', 'temporal'],
   '@opentelemetry/api': ['telemetry'],
   'prom-client': ['telemetry'],
   commander: ['cli', 'entry'],

@@ -29,7 +29,7 @@ import { reportCheckoutEvent } from './orders/hosted-checkout';
 import { guardPayments } from './payments/guard-payments';
 import type { PaymentProviders } from './payments/payment-provider';
 import { lendersOf, paymentProvidersOf } from './providers';
-import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import type { GaugeSources } from './telemetry/gauges';
 import type { AccountMode } from './telemetry/metrics';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
@@ -149,13 +149,12 @@ function createWorkers(
   const lenders = lendersOf(config);
   const options = {
     ...target,
-    ...traces?.workerOptions,
-    interceptors: { activity: [...(traces?.workerOptions.interceptors?.activity ?? []), receiveRequestContext] },
+    interceptors: { activity: [receiveRequestContext, ...(traces ? [traces.traceActivities] : [])] },
     dataConverter: { payloadCodecs: payloadCodecs(config) },
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   };
-  const workflowBundle = { codePath: traces ? TRACED_WORKFLOW_BUNDLE : WORKFLOW_BUNDLE };
+  const workflowBundle = { codePath: WORKFLOW_BUNDLE };
   const queues = {
     orders: () =>
       Worker.create({

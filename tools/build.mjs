@@ -14,7 +14,7 @@ const OPTIONS = {
   sourceMaps: true,
 };
 
-const BUNDLES = ['dist/workflow-bundle.js', 'dist/traced-workflow-bundle.js'];
+const BUNDLE = 'dist/workflow-bundle.js';
 /** Workflows import nothing else: see .dependency-cruiser.mjs. */
 const IN_BUNDLE = ['workflows', 'src/domain', 'src/temporal'];
 
@@ -42,9 +42,9 @@ const files = folders.flatMap((folder) =>
 for (const folder of new Set(files.map(path.dirname))) mkdirSync(path.join('dist', folder), { recursive: true });
 try {
   await Promise.all(files.filter((file) => /(?<!\.d)\.ts$/.test(file)).map(compile));
-  if (BUNDLES.some((bundle) => timeOf(bundle) <= lastChange(IN_BUNDLE))) {
+  if (timeOf(BUNDLE) <= lastChange(IN_BUNDLE)) {
     execFileSync(process.execPath, ['dist/src/temporal/workflow-bundle.js'], { stdio: 'inherit' });
-    setTime(BUNDLES);
+    setTime([BUNDLE]);
   }
 } catch (error) {
   console.error(error.message);

@@ -3,53 +3,32 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { PgInstrumentation } from '@opentelemetry/instrumentation-pg';
-import { Resource, envDetectorSync } from '@opentelemetry/resources';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import {
-  OpenTelemetryActivityInboundInterceptor,
-  OpenTelemetryWorkflowClientInterceptor,
-  makeWorkflowExporter,
-} from '@temporalio/interceptors-opentelemetry';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Middleware } from 'koa';
 import { traceIdOf } from '../domain/request-context';
 import type { WebhookRequest, WebhookSender } from '../webhooks/send';
+import { currentRequestContext } from './current-request-context';
 import { routeOf } from './route';
 import type { Tracing } from './tracing';
 
-/** What the workflow's spans state about it. All else that the SDK offers, such as references, stays out of traces. */
-const WORKFLOW_ATTRIBUTES = ['workflowId', 'runId', 'workflowType', 'taskQueue', 'attempt'] as const;
-
 /** Exports spans by OTLP (http/protobuf). The OTEL_* variables configure exporter, batches, sampler and resource. */
 export function createTracing(serviceName: string): Tracing {
-  const resource = new Resource({ 'service.name': serviceName, ...envDetectorSync.detect().attributes });
+  const resource = resourceFromAttributes({ 'service.name': serviceName }).merge(
+    detectResources({ detectors: [envDetector] }),
+  );
   const processor = new BatchSpanProcessor(new OTLPTraceExporter());
   const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
   // No baggage: it would put text of callers into workflow histories.
-  provider.register({
-    contextManager: new AsyncLocalStorageContextManager().enable(),
-    propagator: new W3CTraceContextPropagator(),
-  });
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  trace.setGlobalTracerProvider(provider);
   new PgInstrumentation({ requireParentSpan: true }).setTracerProvider(provider);
-  const workflowExporter = makeWorkflowExporter(processor, resource);
 
   return {
     traceRequests,
-    clientInterceptors: [new OpenTelemetryWorkflowClientInterceptor()],
-    workerOptions: {
-      interceptors: { activity: [(ctx) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(ctx) })] },
-      sinks: {
-        exporter: {
-          export: {
-            ...workflowExporter.export,
-            fn: (info, spans: Parameters<typeof workflowExporter.export.fn>[1]) =>
-              workflowExporter.export.fn(
-                Object.fromEntries(WORKFLOW_ATTRIBUTES.map((name) => [name, info[name]])) as unknown as typeof info,
-                spans,
-              ),
-          },
-        },
-      },
-    },
+    traceActivities,
     traceAttempts,
     activeTraceparent: () => toTraceparent(context.active()),
     stop: () => provider.shutdown(),
@@ -95,6 +74,30 @@ const traceRequests: Middleware = async (ctx, next) => {
     }
   });
 };
+
+/** The workflow itself has no spans: they would change the order of its commands, so that runs could not be replayed. */
+const traceActivities: ActivityInterceptorsFactory = ({ info }) => ({
+  inbound: {
+    execute(input, next) {
+      const parent = fromTraceparent(currentRequestContext()?.traceparent, context.active());
+      const attributes = {
+        'temporal.workflow_id': info.workflowExecution?.workflowId,
+        'temporal.run_id': info.workflowExecution?.runId,
+        'temporal.attempt': info.attempt,
+      };
+      return tracer().startActiveSpan(info.activityType, { attributes }, parent, async (span) => {
+        try {
+          return await next(input);
+        } catch (error) {
+          span.setStatus({ code: SpanStatusCode.ERROR });
+          throw error;
+        } finally {
+          span.end();
+        }
+      });
+    },
+  },
+});
 
 function traceAttempts(sender: WebhookSender): WebhookSender {
   const send = async (request: WebhookRequest) => {

@@ -1,5 +1,4 @@
-import type { WorkflowClientInterceptor } from '@temporalio/client';
-import type { WorkerOptions } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Middleware } from 'koa';
 import type { WebhookSender } from '../webhooks/send';
 
@@ -7,8 +6,8 @@ import type { WebhookSender } from '../webhooks/send';
 export interface Tracing {
   /** A span for each HTTP request, in the trace of the caller's `traceparent`. */
   traceRequests: Middleware;
-  clientInterceptors: WorkflowClientInterceptor[];
-  workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
+  /** A span for each attempt of an activity, in the trace of the request that it works for. */
+  traceActivities: ActivityInterceptorsFactory;
   /** A span for each webhook attempt, in the trace of the request that caused the webhook. */
   traceAttempts: (sender: WebhookSender) => WebhookSender;
   activeTraceparent: () => string | undefined;

@@ -2,7 +2,6 @@ import type { Interceptor } from '@grpc/grpc-js';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
-import { tracing } from '../telemetry/tracing';
 import { sendRequestContext } from './send-request-context';
 
 /**
@@ -45,6 +44,6 @@ export function createTemporalClient(
     }),
     ...(namespace && { namespace }),
     dataConverter: { payloadCodecs },
-    interceptors: { workflow: [sendRequestContext, ...(tracing()?.clientInterceptors ?? [])] },
+    interceptors: { workflow: [sendRequestContext] },
   });
 }

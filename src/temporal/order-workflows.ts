@@ -167,7 +167,8 @@ export function createOrderWorkflows(
       const saved = await workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
       return saved.order;
     } catch (error) {
-      throw refusalOf(error) ?? (isRunClosed(error) ? new RunClosed('the run has closed', { cause: error }) : error);
+      if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
+      throw refusalOf(error) ?? error;
     }
   }
 
@@ -175,7 +176,8 @@ export function createOrderWorkflows(
     try {
       return await changes.run(order.sellerId, () => callWithin(updateTimeoutMs, () => update(order, request)));
     } catch (error) {
-      throw error === WAITED_TOO_LONG ? new TooManyChanges("too many changes of the seller's orders wait") : error;
+      if (error !== WAITED_TOO_LONG) throw error;
+      throw new TooManyChanges("too many changes of the seller's orders wait");
     }
   }
 

@@ -7,16 +7,12 @@ const DIST = path.join(PACKAGE_ROOT, 'dist');
 
 /** The bundled workflow code that the worker loads. `npm run build` creates it. */
 export const WORKFLOW_BUNDLE = path.join(DIST, 'workflow-bundle.js');
-/** The same code with OpenTelemetry, which takes three times the memory. */
-export const TRACED_WORKFLOW_BUNDLE = path.join(DIST, 'traced-workflow-bundle.js');
 
-const TRACE_WORKFLOWS = '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors';
-
-async function bundle(file: string, ...interceptors: string[]): Promise<void> {
+async function bundle(): Promise<void> {
   const { code } = await bundleWorkflowCode({
     payloadConverterPath: path.join(DIST, 'workflows/payload-converter.js'),
     workflowsPath: path.join(DIST, 'workflows/index.js'),
-    workflowInterceptorModules: [path.join(DIST, 'workflows/forward-request-context.js'), ...interceptors],
+    workflowInterceptorModules: [path.join(DIST, 'workflows/forward-request-context.js')],
     logger: {
       log: () => undefined,
       trace: () => undefined,
@@ -26,9 +22,7 @@ async function bundle(file: string, ...interceptors: string[]): Promise<void> {
       error: console.error,
     },
   });
-  await writeFile(file, code);
+  await writeFile(WORKFLOW_BUNDLE, code);
 }
 
-if (require.main === module) {
-  void Promise.all([bundle(WORKFLOW_BUNDLE), bundle(TRACED_WORKFLOW_BUNDLE, require.resolve(TRACE_WORKFLOWS))]);
-}
+if (require.main === module) void bundle();

@@ -5,7 +5,7 @@ import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
-import { replayOptions } from '../support/replay';
+import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
 import type { Broken } from './invariants';
 import type { ChaosStack } from './stack';
 
@@ -60,7 +60,10 @@ export async function replayRuns(
       yield { workflowId, history: temporal.api.history.v1.History.fromObject(history) };
     }
   }
-  for await (const { workflowId, runId, error } of Worker.runReplayHistories(replayOptions(), histories())) {
+  for await (const { workflowId, runId, error } of Worker.runReplayHistories(
+    { workflowBundle: { codePath: WORKFLOW_BUNDLE } },
+    histories(),
+  )) {
     replayed.set(runId, []);
     if (!error) continue;
     const fault = `run ${runId} cannot be replayed: ${error.message.slice(0, 500)}`;

@@ -1,11 +1,28 @@
 import { buffer } from 'node:stream/consumers';
+import { parse } from 'protobufjs';
 import { startTestServer } from './listening-server';
 import { type Scope, useResource } from './use-resource';
 
-// The generated protobuf types of OTLP, which the exporter itself uses.
-// eslint-disable-next-line @typescript-eslint/no-require-imports
-const { opentelemetry } = require('@opentelemetry/otlp-transformer/build/src/generated/root');
-const { ExportTraceServiceRequest } = opentelemetry.proto.collector.trace.v1;
+/** The part of OTLP that these tests read: https://github.com/open-telemetry/opentelemetry-proto */
+const ExportTraceServiceRequest = parse(`
+  syntax = "proto3";
+  message Request { repeated ResourceSpans resource_spans = 1; }
+  message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
+  message Resource { repeated KeyValue attributes = 1; }
+  message ScopeSpans { repeated Span spans = 2; }
+  message Span {
+    bytes trace_id = 1; bytes span_id = 2; bytes parent_span_id = 4; string name = 5;
+    repeated KeyValue attributes = 9; repeated Event events = 11; Status status = 15;
+  }
+  message Event { string name = 2; repeated KeyValue attributes = 3; }
+  message Status { string message = 2; int32 code = 3; }
+  message KeyValue { string key = 1; AnyValue value = 2; }
+  message AnyValue { oneof value {
+    string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4;
+    ArrayValue array_value = 5;
+  } }
+  message ArrayValue { repeated AnyValue values = 1; }
+`).root.lookupType('Request');
 
 interface CollectedSpan {
   service: string;
@@ -30,7 +47,8 @@ async function startTraceCollector(): Promise<TraceCollector> {
   const received: unknown[] = [];
   const server = await startTestServer((request, response) => {
     void buffer(request).then((body) => {
-      const message = ExportTraceServiceRequest.toObject(ExportTraceServiceRequest.decode(body), { longs: String });
+      const decoded = ExportTraceServiceRequest.decode(body);
+      const message = ExportTraceServiceRequest.toObject(decoded, { longs: String });
       received.push(message);
       for (const { resource, scopeSpans } of message.resourceSpans ?? []) {
         const service = String(toRecord(resource.attributes)['service.name']);

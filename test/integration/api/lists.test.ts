@@ -84,10 +84,14 @@ test('a poll by created_from misses no order that is committed after newer ones'
   const late = randomUUID();
   const saving = await holdTransaction(
     stack.db,
-    `insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url,
-       pay_link_id, pricing, version, status)
-     select $2, seller_id, seller_name, amount_pence, 'late', allowed_payment_terms, redirect_url, gen_random_uuid(),
-       pricing, version, status from orders where id = $1`,
+    `with late as (
+       insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url,
+         pay_link_id, pricing, version, status)
+       select $2, seller_id, seller_name, amount_pence, 'late', allowed_payment_terms, redirect_url, gen_random_uuid(),
+         pricing, version, status from orders where id = $1
+       returning id, version, status, created_at)
+     insert into order_timeline (order_id, version, event, to_status, actor, channel, at)
+     select id, version, 'created', status, 'seller', 'api', created_at from late`,
     [first, late],
   );
   const newer = [await create(), await create()];

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../src/package';
-import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from '../../../src/temporal/workflow-bundle';
+import { WORKFLOW_BUNDLE } from '../../../src/temporal/workflow-bundle';
 import { installTemporalRuntime } from '../../../src/temporal/runtime';
 import { SCENARIOS } from '../../support/record-histories';
 import { replay } from '../../support/replay';
@@ -20,10 +20,6 @@ test.each(SCENARIOS)('there is a recorded history of the scenario %s', (name) =>
 
 test.each(files)('the history %s replays on the current workflow code', async (file) => {
   await replay(read(file));
-});
-
-test.each(files)('the history %s, of a run without tracing, replays with tracing', async (file) => {
-  await replay(read(file), TRACED_WORKFLOW_BUNDLE);
 });
 
 describe('a change of the workflow code that breaks old runs fails the replay', () => {
