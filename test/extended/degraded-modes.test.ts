@@ -43,12 +43,12 @@ const isReady = async () => (await stack.api.call('GET', '/health/ready', { key:
 
 test('without a worker, orders are created and read, changes get 503, and the next worker resumes them', async () => {
   await stack.startWorker();
-  const id = await openOrder(stack);
+  const id = await openOrder(stack, {}, ['signup_started']);
   await stack.stopWorker();
   const created = await stack.api.create();
   const read = await stack.api.get(id);
   expect([created.status, read.status, read.headers.get('Order-Source'), await isReady()]).toEqual([
-    ...[201, 200, 'workflow', true],
+    ...[201, 200, 'snapshot', true],
   ]);
   expectRetryLater(await stack.api.cancel(id), /outcome is unknown/);
   await stack.startWorker();

@@ -61,7 +61,19 @@ def storable(value):
     return [storable(child) for child in value] if isinstance(value, list) else value
 
 
-MAPPINGS = {"reference": visible, "source": printable, "reason": printable, "meta_data": storable}
+def without_order_id(value):
+    """Remove the parameter `orderId`, which the service adds to the URLs that customers return to."""
+    return re.sub(r"([?&])orderId=[^&#]*", r"\1", value) if isinstance(value, str) else value
+
+
+MAPPINGS = {
+    "redirect_url": without_order_id,
+    "cancel_url": without_order_id,
+    "reference": visible,
+    "source": printable,
+    "reason": printable,
+    "meta_data": storable,
+}
 
 
 @schemathesis.hook
