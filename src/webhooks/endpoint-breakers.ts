@@ -59,7 +59,9 @@ export function createEndpointBreakers(
   const isOpen = ({ failures }: State): boolean => failures >= limit;
 
   return {
-    countOpen: (): number => [...states.values()].filter(isOpen).length,
+    /** Counts the endpoints that deliveries wait for: whatever waits probes its endpoint within half an hour. */
+    countOpen: (): number =>
+      [...states.values()].filter((state) => isOpen(state) && now() < state.probeAt + LONGEST_WAIT_MS).length,
 
     /** @returns 0 if a delivery may be sent now, otherwise milliseconds until its turn */
     waitMs(endpoint: Endpoint): number {

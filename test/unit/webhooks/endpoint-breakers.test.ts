@@ -109,3 +109,12 @@ test('however many endpoints never answer, those that have failed last are remem
   fail(0);
   expect(breakers.countOpen()).toBe(0);
 });
+
+test('an endpoint that nothing waits for any more does not count as open', () => {
+  const breakers = createOpen();
+  nowMs += 35 * 60_000;
+  expect(breakers.countOpen()).toBe(0);
+  expect(breakers.waitMs(SHOP)).toBe(0);
+  breakers.record(SHOP, TIMEOUT);
+  expect(breakers.countOpen()).toBe(1);
+});
