@@ -57,8 +57,6 @@ func describe(entry orders.TimelineEntry) (string, error) {
 		return fmt.Sprintf("%s %s", one.Type, one.Event), err
 	case orders.TimelineWebhookAttempt:
 		return fmt.Sprintf("%s %d", one.Type, *one.Status), err
-	case orders.TimelineWebhookWait:
-		return fmt.Sprintf("%s %s", one.Type, one.OrderStatus), err
 	default:
 		return "", err
 	}

@@ -75,10 +75,6 @@ public class Driver {
       TimelineRefusal refusal = (TimelineRefusal) one;
       return refusal.getType() + " " + refusal.getEvent();
     }
-    if (one instanceof TimelineWebhookWait) {
-      TimelineWebhookWait wait = (TimelineWebhookWait) one;
-      return wait.getType() + " " + wait.getOrderStatus();
-    }
     TimelineWebhookAttempt attempt = (TimelineWebhookAttempt) one;
     return attempt.getType() + " " + attempt.getStatus();
   }

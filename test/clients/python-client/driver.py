@@ -9,7 +9,7 @@ from client.api.orders import cancel_order, create_order, list_orders, retrieve_
 from client.api.webhooks import retrieve_timeline
 from client.models import CreateOrderRequest, CreateOrderRequestData, OrderStatus, OrderStatusChanged, PaymentTerm
 from client.models import CreateOrderRequestDataMetaDataType0 as MetaData
-from client.models import TimelineChange, TimelineRefusal, TimelineWebhookWait
+from client.models import TimelineChange, TimelineRefusal
 
 client = AuthenticatedClient(base_url=os.environ["BASE_URL"], token=os.environ["SELLER_API_KEY"])
 seller_id = UUID(os.environ["SELLER_ID"])
@@ -105,8 +105,6 @@ def cancel():
 def describe(entry):
     if isinstance(entry, TimelineChange):
         return f"{entry.type_} {entry.to.value}"
-    if isinstance(entry, TimelineWebhookWait):
-        return f"{entry.type_} {entry.order_status.value}"
     return f"{entry.type_} {entry.event if isinstance(entry, TimelineRefusal) else entry.status}"
 
 

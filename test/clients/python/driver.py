@@ -6,7 +6,7 @@ from uuid import UUID
 
 from openapi_client import ApiClient, ApiException, Configuration, OrdersApi, WebhooksApi
 from openapi_client.models import CreateOrderRequest, CreateOrderRequestData, OrderStatus, OrderStatusChanged
-from openapi_client.models import PaymentTerm, TimelineChange, TimelineRefusal, TimelineWebhookWait
+from openapi_client.models import PaymentTerm, TimelineChange, TimelineRefusal
 
 client = ApiClient(Configuration(host=os.environ["BASE_URL"], access_token=os.environ["SELLER_API_KEY"]))
 orders, webhooks = OrdersApi(client), WebhooksApi(client)
@@ -101,8 +101,6 @@ def describe(entry):
     entry = entry.actual_instance
     if isinstance(entry, TimelineChange):
         return f"{entry.type} {entry.to.value}"
-    if isinstance(entry, TimelineWebhookWait):
-        return f"{entry.type} {entry.order_status.value}"
     return f"{entry.type} {entry.event if isinstance(entry, TimelineRefusal) else entry.status}"
 
 

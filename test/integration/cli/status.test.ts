@@ -14,7 +14,8 @@ import { useStack } from '../../support/stack';
 // Every command is a process, which starts slowly on a busy machine.
 jest.setTimeout(600_000);
 
-const stack = useStack();
+// No worker starts the order that has waited for nine minutes.
+const stack = useStack({ env: { START_AFTER_MS: '600000' } });
 
 const status = (env: Record<string, string> = {}) => runCli(['status', '--json'], { ...stack.env, ...env });
 const stateOf = (run: { json: () => any }) =>
@@ -61,7 +62,7 @@ test('status names each part that needs a person, and exits with 1', async () =>
   const closed = await closedPort();
   const id = await openOrder(stack);
   await stack.db.query(
-    `insert into start_request (order_id, seller_id, created_at) values ($1, $2, now() - interval '1 hour')`,
+    `insert into start_request (order_id, seller_id, created_at) values ($1, $2, now() - interval '9 minutes')`,
     [id, stack.seller.id],
   );
   await stack.db.query(
