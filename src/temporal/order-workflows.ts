@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, type SignalDefinition } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
 import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
 import type { checkoutWorkflow } from '../../workflows/checkout-workflow';
@@ -172,6 +172,17 @@ export function createOrderWorkflows(
     }
   }
 
+  async function signalOrder(order: Order, signal: SignalDefinition<[string]>, value: string): Promise<void> {
+    await callWithin(startTimeoutMs, () =>
+      workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
+        ...options(order),
+        args: fromRow(order),
+        signal,
+        signalArgs: [value],
+      }),
+    );
+  }
+
   async function change(order: Order, request: ChangeRequest): Promise<OrderState> {
     try {
       return await changes.run(order.sellerId, () => callWithin(updateTimeoutMs, () => update(order, request)));
@@ -237,16 +248,7 @@ export function createOrderWorkflows(
 
     change: (order, request) => track(change(order, request)),
 
-    async resendWebhook(order, eventId) {
-      await callWithin(startTimeoutMs, () =>
-        workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
-          ...options(order),
-          args: fromRow(order),
-          signal: resendWebhookSignal,
-          signalArgs: [eventId],
-        }),
-      );
-    },
+    resendWebhook: (order, eventId) => signalOrder(order, resendWebhookSignal, eventId),
 
     async resendWebhooks(selection, id) {
       const started = await callWithin(startTimeoutMs, () =>
@@ -259,16 +261,7 @@ export function createOrderWorkflows(
       return started.workflowId;
     },
 
-    async holdExpiry(order, until) {
-      await callWithin(startTimeoutMs, () =>
-        workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
-          ...options(order),
-          args: fromRow(order),
-          signal: holdExpirySignal,
-          signalArgs: [until.toISOString()],
-        }),
-      );
-    },
+    holdExpiry: (order, until) => signalOrder(order, holdExpirySignal, until.toISOString()),
 
     async proceedCheckout(order) {
       await callWithin(startTimeoutMs, () =>
