@@ -169,3 +169,8 @@ test('an UNSUCCESSFUL order whose workflow has ended can be cancelled once, with
   expect(second.body).toEqual(first.body);
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'failed', 'cancel']);
 });
+
+test('the call stack in the Temporal UI names the lines at which the workflow waits', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  expect(await workflow(id).query('__stack_trace')).toMatch(/at waitUntil \(.*workflows\/order-workflow\.ts:\d+/);
+});
