@@ -16,6 +16,7 @@ export const PROBLEMS = {
   idempotency_key_in_progress: { status: 409, title: 'A request with this Idempotency-Key is still in progress' },
   order_not_cancellable: { status: 409, title: 'The order cannot be cancelled' },
   transition_not_allowed: { status: 409, title: "The order's status does not allow the event" },
+  resend_in_progress: { status: 409, title: 'Another resend of many webhooks is still in progress' },
   too_many_webhook_secrets: { status: 409, title: 'Too many webhook secrets are active' },
   precondition_failed: { status: 412, title: 'The order has another version' },
   payload_too_large: { status: 413, title: 'The request body is too large' },

@@ -72,6 +72,9 @@ const EXAMPLES: Record<ProblemCode, Example> = {
     ],
     members: { order_status: 'CREATED' },
   },
+  resend_in_progress: {
+    detail: 'The previous resend of many webhooks is still in progress. It continues, and nothing else was requested.',
+  },
   too_many_webhook_secrets: {
     detail:
       '5 webhook secrets are active, the maximum. The first one ends at 2026-11-22T09:00:00.000Z; rotate again then. ' +
