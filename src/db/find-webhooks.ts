@@ -79,7 +79,7 @@ export async function findWebhooksToResend(
 ): Promise<{ id: string; orderId: string }[]> {
   const { rows } = await db.query<{ id: string; orderId: string }>(
     `select id, order_id as "orderId" from webhook_event e
-     where ($1::uuid is null or seller_id = $1) and state = $2
+     where ($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
        and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
        and ($5::uuid is null or (created_at, id) > (select created_at, id from webhook_event where id = $5))
      order by created_at, id limit $6`,
