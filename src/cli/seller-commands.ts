@@ -2,14 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { loadDatabaseConfig } from '../config';
 import { toPricingBody } from '../contracts/order-mapper';
-import {
-  type Account,
-  type AccountSettings,
-  listAccountChanges,
-  listAccounts,
-  setDisabled,
-  updateAccount,
-} from '../db/accounts';
+import { type Account, type AccountSettings, listAccounts, setDisabled, updateAccount } from '../db/accounts';
 import { createKey } from '../db/api-keys';
 import { inTransaction } from '../db/pool';
 import { insertWebhookSecret } from '../db/secrets';
@@ -20,7 +13,7 @@ import { type AccountOptions, addAccountOptions, toAccountSettings } from './acc
 import { uuid } from './arguments';
 import { UsageError } from './cli-error';
 import { type Row, print, toMode } from './output';
-import { requireAccount, sellerNotFound } from './require-account';
+import { requireAccount, sellerNotFound } from './look-up';
 import type { Services } from './services';
 
 export function addSellerCommands(program: Command, services: Services): void {
@@ -40,7 +33,6 @@ export function addSellerCommands(program: Command, services: Services): void {
     disabled: false,
     description: "accept a disabled seller's keys again, except those that were revoked",
   });
-  addHistory(seller, services);
 }
 
 function addCreate(seller: Command, services: Services): void {
@@ -80,19 +72,20 @@ function addShow(seller: Command, services: Services): void {
     .description('show one account')
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
-      await print(command, toRow(await requireAccount(services.db(), id)));
+      await print(command, toRow(await requireAccount(services, id)));
     });
 }
 
 function addList(seller: Command, services: Services): void {
   seller
     .command('list')
-    .description('list all accounts, oldest first')
-    .action(async (_options: unknown, command: Command) => {
-      const accounts = await listAccounts(services.db());
-      const rows = accounts.map(({ id, name, sandbox, createdAt, disabledAt }) => ({
+    .description('list accounts, oldest first')
+    .argument('[name]', 'only accounts whose name contains this text')
+    .action(async (name: string | undefined, _options: unknown, command: Command) => {
+      const accounts = await listAccounts(services.db(), name);
+      const rows = accounts.map(({ id, name: full, sandbox, createdAt, disabledAt }) => ({
         seller_id: id,
-        name,
+        name: full,
         mode: toMode(sandbox),
         created_at: createdAt,
         disabled_at: disabledAt,
@@ -114,7 +107,7 @@ function addUpdate(seller: Command, services: Services): void {
     const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
     if (Object.keys(settings).length === 0) throw new UsageError('nothing to update: pass a setting, such as --name');
     if (!(await updateAccount(services.db(), id, settings))) throw sellerNotFound(id);
-    await print(command, toRow(await requireAccount(services.db(), id)));
+    await print(command, toRow(await requireAccount(services, id)));
   });
 }
 
@@ -131,22 +124,7 @@ function addSwitch(seller: Command, services: Services, { name, disabled, descri
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
       await setDisabled(services.db(), id, disabled);
-      await print(command, toRow(await requireAccount(services.db(), id)));
-    });
-}
-
-function addHistory(seller: Command, services: Services): void {
-  seller
-    .command('history')
-    .description('list the changes that operators made to an account, oldest first')
-    .argument('<seller-id>', 'id of the seller', uuid)
-    .action(async (id: string, _options: unknown, command: Command) => {
-      await requireAccount(services.db(), id);
-      const entries = await listAccountChanges(services.db(), id);
-      await print(
-        command,
-        entries.map(({ at, changes }) => ({ at, changes })),
-      );
+      await print(command, toRow(await requireAccount(services, id)));
     });
 }
 
