@@ -1,6 +1,6 @@
 /**
- * The import rules of "Layout" in docs/architecture.md. Imports point one way: domain <- contracts <- db, webhooks,
- * lender, payments <- activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain
+ * The import rules of "Layout" in docs/architecture.md. Imports point one way: domain <- contracts <- db, webhooks <-
+ * activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain
  * (values) and activities (types only). test/tooling/architecture.test.ts runs them.
  */
 
@@ -8,7 +8,7 @@
 const FILES = {
   ...Object.fromEntries(
     [
-      ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'payments', 'temporal', 'orders', 'api'],
+      ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'temporal', 'orders', 'api'],
       ...['checkout', 'cli', 'client', 'concurrency'],
     ].map((name) => [name, `^src/${name}/`]),
   ),
@@ -30,19 +30,17 @@ const LAYERS = {
   contracts: ['domain'],
   encryption: [],
   concurrency: [],
-  db: ['domain', 'contracts', 'encryption'],
-  // What it measures calls it. It knows senders, lenders and payment providers by type, to wrap them.
-  telemetry: ['domain', 'db', 'package', 'webhooks:type', 'lender:type', 'payments:type'],
+  db: ['domain', 'contracts', 'encryption', 'checkout'],
+  // What it measures calls it. It knows senders by type, to wrap them.
+  telemetry: ['domain', 'db', 'package', 'webhooks:type'],
   webhooks: ['domain', 'contracts', 'encryption', 'db'],
-  lender: ['domain'],
-  payments: ['domain', 'db', 'lender'],
-  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'telemetry', 'messages'],
+  activities: ['domain', 'contracts', 'db', 'webhooks', 'checkout', 'telemetry', 'messages'],
   messages: ['domain'],
   workflows: ['domain', 'activities:type', 'messages'],
   temporal: ['domain', 'encryption', 'webhooks', 'telemetry', 'messages', 'workflows:type', 'concurrency', 'package'],
-  orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal', 'concurrency'],
-  api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'concurrency', 'package'],
-  checkout: ['domain', 'contracts', 'db', 'lender', 'payments', 'orders', 'concurrency'],
+  orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'checkout', 'telemetry', 'temporal', 'concurrency'],
+  api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'checkout', 'concurrency', 'package'],
+  checkout: ['domain', 'contracts', 'encryption', 'db', 'telemetry', 'orders', 'concurrency'],
   cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'package'],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],

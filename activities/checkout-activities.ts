@@ -1,12 +1,12 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
+import { findApplication, recordDecision, recordReferral } from '../src/checkout/db/applications';
 import { readClock } from '../src/db/clock';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
-import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/db/payments';
+import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/checkout/db/payments';
 import type { Db } from '../src/db/pool';
-import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
-import { type Payment, holdUntil, isCurrent, isInProgress } from '../src/domain/payment';
+import { DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
+import { type Payment, holdUntil, isCurrent, isInProgress } from '../src/checkout/domain/payment';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import {
   type Lender,
@@ -14,11 +14,15 @@ import {
   type LenderApplication,
   LenderUnavailable,
   remedyFor,
-} from '../src/lender/lender';
-import { LenderBusy } from '../src/lender/limit-calls';
-import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../src/payments/payment-provider';
-import { refreshPayment } from '../src/payments/refresh-payment';
-import { reversePayment } from '../src/payments/reverse-payment';
+} from '../src/checkout/lender/lender';
+import { LenderBusy } from '../src/checkout/lender/limit-calls';
+import {
+  type PaymentProviders,
+  PaymentProviderUnavailable,
+  availableTerms,
+} from '../src/checkout/payments/payment-provider';
+import { refreshPayment } from '../src/checkout/payments/refresh-payment';
+import { reversePayment } from '../src/checkout/payments/reverse-payment';
 
 /** What the checkout reports to the order. */
 export interface CheckoutReport {

@@ -1,10 +1,10 @@
 import type { Lenders } from '../activities';
 import type { Config } from './config';
 import type { DbClient } from './db/pool';
-import { createSandboxPaymentStore } from './db/sandbox-payments';
-import { createSandboxLender } from './lender/sandbox';
-import type { PaymentProviders } from './payments/payment-provider';
-import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
+import { createSandboxPaymentStore } from './checkout/db/sandbox-payments';
+import { createSandboxLender } from './checkout/lender/sandbox';
+import type { PaymentProviders } from './checkout/payments/payment-provider';
+import { type SandboxBank, createSandboxBank } from './checkout/payments/sandbox-bank';
 
 /**
  * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes

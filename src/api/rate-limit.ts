@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { keyDigest } from '../db/api-keys';
-import { type ApplicantBrowser, findApplicants } from '../db/application-browser';
+import { type ApplicantBrowser, findApplicants } from '../checkout/db/application-browser';
 import { arePayLinksKnown } from '../db/find-orders';
 import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';

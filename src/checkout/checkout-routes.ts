@@ -1,8 +1,8 @@
 import Router from '@koa/router';
 import type { Context, State } from './context';
-import { findLogo } from '../db/branding';
+import { findLogo } from './db/branding';
 import type { OrderDependencies } from '../orders/dependencies';
-import type { Checkout } from '../orders/hosted-checkout';
+import type { Checkout } from './hosted-checkout';
 import { notFound } from '../orders/not-found';
 import type { ApplicantIdentity } from './applicant-identity';
 import { addApplicationRoutes } from './application-routes';

@@ -1,5 +1,5 @@
 import type { OrderDependencies } from '../orders/dependencies';
-import { type Checkout, continueApplication } from '../orders/hosted-checkout';
+import { type Checkout, continueApplication } from './hosted-checkout';
 import { type ApplicantIdentity, normalizeCode } from './applicant-identity';
 import { CODE_INCOMPLETE, CODE_WRONG, TOO_MANY_CODES } from './pages/other-browser';
 

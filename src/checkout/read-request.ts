@@ -1,10 +1,10 @@
 import type { Context } from './context';
-import type { ApplicantBrowser } from '../db/application-browser';
+import type { ApplicantBrowser } from './db/application-browser';
 import type { Order } from '../domain/order';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
-import { checkPayment } from '../orders/customer-payments';
-import { type Checkout, readCheckout } from '../orders/hosted-checkout';
+import { checkPayment } from './customer-payments';
+import { type Checkout, readCheckout } from './hosted-checkout';
 import { notFound } from '../orders/not-found';
 import type { ApplicantIdentity } from './applicant-identity';
 import { type Csrf, TOKEN_FIELD } from './csrf';

@@ -1,6 +1,6 @@
 import type { Context } from './context';
 import type { OrderDependencies } from '../orders/dependencies';
-import type { Checkout } from '../orders/hosted-checkout';
+import type { Checkout } from './hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
 import type { createOrderPages } from './order-pages';
 import type { ProviderDetailsOf } from './provider-details';

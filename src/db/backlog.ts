@@ -1,5 +1,5 @@
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
-import { MUST_BE_REVERSED } from './payments';
+import { MUST_BE_REVERSED } from '../checkout/db/payments';
 import type { DbClient } from './pool';
 
 /** Above this number of orders, the counts by status are estimates: a count would read the whole table. */

@@ -1,5 +1,5 @@
 import { type KeyRing, keyIdOf } from '../encryption/key-ring';
-import { CHECKOUT_CONTEXT } from './checkout-secret';
+import { CHECKOUT_CONTEXT } from '../checkout/db/checkout-secret';
 import { inMs } from './clock';
 import { type Db, type DbClient, inTransaction } from './pool';
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { KeyRing } from '../encryption/key-ring';
-import type { PaymentProviders } from '../payments/payment-provider';
+import type { PaymentProviders } from '../checkout/payments/payment-provider';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { WorkflowReader } from './read-workflow';
 import type { OrderStarter } from './start-orders';

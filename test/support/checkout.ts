@@ -1,4 +1,4 @@
-import { storeApplication, upsertPaymentTerm } from '../../src/db/applications';
+import { storeApplication, upsertPaymentTerm } from '../../src/checkout/db/applications';
 import type { Db } from '../../src/db/pool';
 import { CHECKOUT_TASK_QUEUE } from '../../workflows/messages';
 import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';

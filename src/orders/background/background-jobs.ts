@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { purgeApplicantData } from '../../db/applications';
+import { purgeApplicantData } from '../../checkout/db/applications';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
-import { findUnfinishedCheckouts } from '../../db/payments';
+import { findUnfinishedCheckouts } from '../../checkout/db/payments';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
 import type { OrderWorkflows } from '../../temporal/order-workflows';

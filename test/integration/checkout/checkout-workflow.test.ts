@@ -1,14 +1,19 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Lenders, createCheckoutActivities } from '../../../activities/checkout-activities';
-import { findApplication, recordAgreement, recordDecision, storeApplication } from '../../../src/db/applications';
+import {
+  findApplication,
+  recordAgreement,
+  recordDecision,
+  storeApplication,
+} from '../../../src/checkout/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
-import { findLastPayment, recordPaymentStatus } from '../../../src/db/payments';
-import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
-import { NO_OFFER } from '../../../src/domain/application';
-import type { PaymentStatus } from '../../../src/domain/payment';
-import { type Lender, type LenderAnswer, LenderUnavailable } from '../../../src/lender/lender';
-import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/payments/payment-provider';
+import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/payments';
+import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
+import { NO_OFFER } from '../../../src/checkout/domain/application';
+import type { PaymentStatus } from '../../../src/checkout/domain/payment';
+import { type Lender, type LenderAnswer, LenderUnavailable } from '../../../src/checkout/lender/lender';
+import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
 import { holdExpirySignal } from '../../../workflows/messages';
 import { apiOf } from '../../support/api';
 import {

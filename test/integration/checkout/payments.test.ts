@@ -1,5 +1,5 @@
-import { findLastPayment } from '../../../src/db/payments';
-import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
+import { findLastPayment } from '../../../src/checkout/db/payments';
+import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { BASE } from '../../support/api';
 import {
   type Customer,

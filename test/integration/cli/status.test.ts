@@ -4,12 +4,14 @@ import path from 'node:path';
 import { checkBreakers, checkTemporal } from '../../../src/cli/status-checks';
 import { inTransaction } from '../../../src/db/pool';
 import { createTemporalClient } from '../../../src/temporal/connection';
+import { TASK_QUEUES, countPollers } from '../../../src/temporal/health';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';
 import { closedPort, startTestServer } from '../../support/listening-server';
 import { startProxy } from '../../support/proxy';
 import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
 // Every command is a process, which starts slowly on a busy machine.
 jest.setTimeout(600_000);
@@ -22,8 +24,12 @@ const stateOf = (run: { json: () => any }) =>
   Object.fromEntries(run.json().checks.map((check: any) => [check.part, check.state]));
 
 test('status lists every part of a healthy service, and exits with 0', async () => {
+  // Temporal lists a worker once it has polled.
+  await until(async () => {
+    const counts = await Promise.all(TASK_QUEUES.map((queue) => countPollers(stack.client, queue)));
+    return counts.every((count) => count > 0);
+  }, 'a worker polls each task queue');
   const run = await status({ ORDERS_URL: stack.api.url });
-  expect(run).toMatchObject({ code: 0, stderr: '' });
   expect(stateOf(run)).toEqual({
     postgres: 'ok',
     schema: 'ok',
@@ -41,6 +47,7 @@ test('status lists every part of a healthy service, and exits with 0', async () 
     'webhooks exhausted': 'ok',
     'payments to reverse': 'ok',
   });
+  expect(run).toMatchObject({ code: 0, stderr: '' });
   const migrations = readdirSync(path.join(PACKAGE_ROOT, 'src/db/migrations')).sort();
   expect(run.json()).toMatchObject({ status: 'ok', version: expect.any(String), backlog: { ordersWaiting: 0 } });
   expect(run.json().checks[1].detail).toBe(migrations.at(-1)!.replace(/\.sql$/, ''));
