@@ -16,9 +16,8 @@ import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from '.
 
 /**
  * `npm run attack`: starts the service and attacks it, one attack at a time and then all at once, while other sellers
- * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes, as a table
- * for docs/security.md, and then what the attackers got. Fails if a process ends or uses too much memory, a valid key
- * of the others is refused, anybody gets a 5xx other than 503, the others get too many 503s or wait too long, or an
+ * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes, as a table,
+ * and then what the attackers got. Fails if a process ends or uses too much memory, a valid key of the others is refused, anybody gets a 5xx other than 503, the others get too many 503s or wait too long, or an
  * attack did nothing. `--only <attack>` runs one, `--root <folder>` attacks another version's `dist/`, and
  * `--load-balancer` puts the load balancer of `docker-compose.yml` in front of the API.
  */

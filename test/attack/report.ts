@@ -33,7 +33,7 @@ function percentile(calls: readonly Call[], part: number): number {
   return Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
 }
 
-/** The first lines of a table for docs/security.md. */
+/** The first lines of the table. */
 export function headerRows(): string {
   const header = [
     'attack',

@@ -4,23 +4,21 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT } from '../../src/package';
 import { exitWith } from '../support/exit-with';
-import { readResults, writeResults } from './results';
 import { describeMachine } from './machine';
-import { renderPages } from './page';
 import { profile } from './profile';
-import { markdownTable, rowLine } from './table';
+import { planTable } from './scale-plan';
+import { markdownTable, rowLine, rowsTable } from './table';
+import type { Row } from './section';
 import { SECTIONS } from './sections';
 import { type Servers, startServers } from './servers';
 import { seededRandom } from './statistics';
 
 /**
- * `npm run bench`: compares the service with bare Temporal and with other ways to do the same job, and writes the
- * tables and plots of docs/performance.md and docs/scale.md. All arms run one at a time on one Postgres and one
- * Temporal server, in blocks, in random order.
+ * `npm run bench`: compares the service with bare Temporal and with other ways to do the same job, and prints its
+ * tables. All arms run one at a time on one Postgres and one Temporal server, in blocks, in random order.
  *
  * `--only <section>` (repeatable) runs some sections, `--blocks <n>` more or fewer blocks, `--seed <n>` another order,
- * `--short` small sizes without writing anything, `--render` writes the pages from the last results, `--profile`
- * records CPU profiles of the processes during whole orders instead.
+ * `--short` small sizes, `--profile` records CPU profiles of the processes during whole orders instead.
  */
 const { values } = parseArgs({
   options: {
@@ -28,7 +26,6 @@ const { values } = parseArgs({
     blocks: { type: 'string' },
     seed: { type: 'string', default: '1' },
     short: { type: 'boolean', default: false },
-    render: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
   },
 });
@@ -48,8 +45,9 @@ function installPeers(): void {
   execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit' });
 }
 
-/** @returns the names of the sections that failed */
-async function runSections(servers: Servers): Promise<string[]> {
+/** @returns the rows that have a goal, and the names of the sections that failed */
+async function runSections(servers: Servers): Promise<{ goals: Row[]; failed: string[] }> {
+  const goals: Row[] = [];
   const failed: string[] = [];
   for (const name of names) {
     const section = SECTIONS[name]!;
@@ -62,10 +60,8 @@ async function runSections(servers: Servers): Promise<string[]> {
       for (const { title, header, rows } of result.tables ?? []) {
         console.log(`  ${title}\n${markdownTable(header, rows)}`);
       }
-      if (!values.short) {
-        const { sections } = readResults();
-        writeResults({ machine: await describeMachine(servers), sections: { ...sections, [name]: result } });
-      }
+      if (name === 'cost') console.log(`  What rates of orders need, by arithmetic\n${planTable(result)}`);
+      goals.push(...result.rows.filter(({ goal }) => goal));
     } catch (error) {
       console.error(error);
       failed.push(name);
@@ -74,14 +70,10 @@ async function runSections(servers: Servers): Promise<string[]> {
     }
     console.log(`  ${Math.round((Date.now() - begun) / 1000)} s`);
   }
-  return failed;
+  return { goals, failed };
 }
 
 async function run(): Promise<number> {
-  if (values.render) {
-    renderPages();
-    return 0;
-  }
   installPeers();
   const servers = await startServers();
   try {
@@ -89,9 +81,10 @@ async function run(): Promise<number> {
       await profile(servers);
       return 0;
     }
-    const failed = await runSections(servers);
+    const { goals, failed } = await runSections(servers);
+    console.log(`\n${markdownTable(['part', 'version or size'], Object.entries(await describeMachine(servers)))}`);
+    console.log(`\nMedians of ${blocks} blocks\n${rowsTable(goals)}`);
     for (const name of failed) console.error(`failed: ${name}`);
-    if (!values.short) renderPages();
     return failed.length > 0 ? 1 : 0;
   } finally {
     await servers.stop();

@@ -11,8 +11,6 @@ export interface Probes {
   /** From the answer to a change until its webhook arrives. */
   webhook: number[];
   unavailable: number;
-  /** Seconds since the first probe, and the slowest of the three. */
-  timeline: [seconds: number, ms: number][];
 }
 
 const WEBHOOK_TIMEOUT_MS = 60_000;
@@ -41,31 +39,26 @@ export async function probe(
   old: string[],
   { perSecond, seconds }: { perSecond: number; seconds: number },
 ): Promise<Probes> {
-  const probes: Probes = { cancel: [], progress: [], webhook: [], unavailable: 0, timeline: [] };
+  const probes: Probes = { cancel: [], progress: [], webhook: [], unavailable: 0 };
   const created = new Map<number, string>();
-  const begun = performance.now();
   await paced(perSecond, perSecond * seconds, async (index) => {
-    const at = (performance.now() - begun) / 1000;
     const create = service.createFor(seller).then(({ status, body }) => {
       if (status === 201) created.set(index, body.data.id);
     });
     const fresh = created.get(index - 2 * perSecond);
-    const [cancelled, progressed] = await Promise.all([
+    await Promise.all([
       fresh === undefined ? undefined : cancelOnce(service, seller, fresh, probes),
       progressOnce(service, receiver, old.pop(), probes),
       create,
     ]);
-    probes.timeline.push([at, Math.max(cancelled ?? 0, progressed ?? 0)]);
   });
   return probes;
 }
 
-async function cancelOnce(service: Service, seller: TestSeller, id: string, probes: Probes): Promise<number> {
+async function cancelOnce(service: Service, seller: TestSeller, id: string, probes: Probes): Promise<void> {
   let status = 0;
-  const ms = await timed(async () => ({ status } = await service.cancel(id, seller)));
-  probes.cancel.push(ms);
+  probes.cancel.push(await timed(async () => ({ status } = await service.cancel(id, seller))));
   if (status !== 200) probes.unavailable += 1;
-  return ms;
 }
 
 async function progressOnce(
@@ -73,20 +66,18 @@ async function progressOnce(
   receiver: Receiver,
   id: string | undefined,
   probes: Probes,
-): Promise<number | undefined> {
-  if (id === undefined) return undefined;
+): Promise<void> {
+  if (id === undefined) return;
   let status = 0;
-  const ms = await timed(async () => ({ status } = await service.progress(id, 'signup_started')));
-  probes.progress.push(ms);
+  probes.progress.push(await timed(async () => ({ status } = await service.progress(id, 'signup_started'))));
   if (status !== 200) {
     probes.unavailable += 1;
-    return ms;
+    return;
   }
   const answered = performance.now();
   await receiver.allArrived([id], 1, WEBHOOK_TIMEOUT_MS).catch(() => undefined);
   const arrival = receiver.arrivals.get(arrivalKey(id, 1)) ?? answered + WEBHOOK_TIMEOUT_MS;
   probes.webhook.push(Math.max(arrival - answered, 0));
-  return ms;
 }
 
 export const p50 = (values: readonly number[]): number => percentile(values, 0.5);

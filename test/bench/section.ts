@@ -36,22 +36,14 @@ interface Table {
   rows: (string | number)[][];
 }
 
-/** Points over time, or values by arm, that a plot shows. */
-interface Series {
-  name: string;
-  points: [x: number, y: number][];
-}
-
 export interface SectionResult {
   blocks: number;
   rows: Row[];
   tables?: Table[];
-  series?: Series[];
 }
 
 export interface Section {
-  title: string;
-  /** What is measured, for the page. */
+  /** What is measured. */
   about: string;
   run: (bench: Bench) => Promise<SectionResult>;
 }

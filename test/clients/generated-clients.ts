@@ -9,15 +9,14 @@ import { startReceiver } from '../support/receiver';
 import { startStack } from '../support/stack';
 import { prepareOrder } from './expected-calls';
 import { GENERATORS, type Generator } from './generators';
-import { type Result, printResult, writeTable } from './report';
+import { type Result, printResult } from './report';
 import { FOLDER, runGenerator } from './run-generator';
 import { shell } from './shell';
 
 /**
  * `npm run generated-clients -- [--short] [folders in test/clients]`: starts the service, generates a client from its
  * /openapi.json with each generator, and runs a program that makes a shop's calls with the client. A failed build, a
- * warning of the generator or another result than expected fails. A run of all generators writes the table in
- * docs/generated-clients.md.
+ * warning of the generator or another result than expected fails.
  */
 async function isInstalled({ name, needs }: Generator): Promise<boolean> {
   for (const [check, runtime] of needs) {
@@ -62,7 +61,6 @@ async function main(names: readonly string[]): Promise<number> {
   if (process.env.CI && installed.length < selected.length) return 1;
   const results = await runAll(installed);
   if (results.some(({ wrong }) => wrong.length > 0)) return 1;
-  if (results.length === GENERATORS.length) await writeTable(results);
   return 0;
 }
 

@@ -1,6 +1,5 @@
-import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../src/package';
 import type { Call } from './expected-calls';
 import type { Generator } from './generators';
 
@@ -16,9 +15,6 @@ export interface Result {
   /** Unknown warnings, failed commands and calls with another result than expected. */
   wrong: string[];
 }
-
-const PAGE = path.join(PACKAGE_ROOT, 'docs/generated-clients.md');
-const TABLE = /(?<=<!-- table: npm run generated-clients -->\n)[^]*(?=<!-- end of the table -->)/;
 
 /** Counts the lines of the generated source code: a file, or the files of a folder with the extension. */
 export async function countLines(place: string, extension: string): Promise<number> {
@@ -36,24 +32,4 @@ export function printResult({ generator, seconds, lines, warnings, calls, wrong 
   console.log(`  ${lines} lines, ${warnings} warnings, ${calls.length} calls, ${seconds} s`);
   for (const call of calls) console.log(`  ${JSON.stringify(call)}`);
   for (const one of wrong) console.log(`  wrong: ${one}`);
-}
-
-/** Replaces the table in docs/generated-clients.md. */
-export async function writeTable(results: readonly Result[]): Promise<void> {
-  const rows = results.map(({ generator: { name, version, command }, lines, warnings, calls }) =>
-    [name, version, `\`${command}\``, lines.toLocaleString('en-GB'), warnings, calls.length].join(' | '),
-  );
-  const calls = results[0]?.calls.map(({ call }) => `\`${call}\``).join(', ');
-  const table = [
-    'generator | version | command | lines | warnings | calls',
-    '---|---|---|--:|--:|--:',
-    ...rows,
-    '',
-    `Last run: ${new Date().toISOString().slice(0, 10)}. Calls: ${calls}.`,
-    '',
-  ].join('\n');
-  await writeFile(
-    PAGE,
-    (await readFile(PAGE, 'utf8')).replace(TABLE, () => table),
-  );
 }

@@ -19,7 +19,6 @@ const NAMES = {
 };
 
 export const burst: Section = {
-  title: 'During and after a burst',
   about:
     `One seller creates 5,000 orders with ${CLIENTS} clients from one address. Another seller's calls, from another address, are measured ${PER_SECOND} times a ` +
     'second at rest, and from the beginning of the burst on: creates and cancels of fresh orders, progress on orders that ' +
@@ -102,7 +101,6 @@ export const burst: Section = {
           ]),
         },
       ],
-      series: busy.map(({ timeline }, block) => ({ name: `block ${block + 1}`, points: timeline })),
     };
   },
 };

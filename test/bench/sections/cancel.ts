@@ -6,7 +6,6 @@ import { type Section, compare, inBlocks, sizeOf } from '../section';
 import { median } from '../statistics';
 
 export const cancel: Section = {
-  title: 'Cancel',
   about:
     'One client cancels open orders without a webhook URL, one after the other. The bare arm makes an update that runs one ' +
     'ordinary activity with one statement. The orders and workflows are created, and have come to rest, before.',

@@ -23,7 +23,6 @@ interface Cost {
 const CLIENTS = 4;
 
 export const cost: Section = {
-  title: 'Cost of an order',
   about:
     'What one whole order costs: create, three changes, three webhooks. Counts, which noise does not touch: from ' +
     "Postgres' `pg_stat_statements` and `pg_stat_database`, the tables, and Temporal's histories. Statements include " +

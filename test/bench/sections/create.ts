@@ -7,7 +7,6 @@ import { median } from '../statistics';
 const PER_SECOND = 20;
 
 export const create: Section = {
-  title: 'Create',
   about:
     `One client creates ${PER_SECOND} orders a second, and the p50 of the answer is taken. The floor is the sum of what ` +
     'no API can avoid: one commit of one insert into Postgres, and one answer of Koa without Postgres.',

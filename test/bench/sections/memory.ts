@@ -14,7 +14,6 @@ const CONTAINER = ['--max-semi-space-size=16', '--max-old-space-size=1024'];
 const LIMIT_MS = 600_000;
 
 export const memory: Section = {
-  title: 'Memory of a worker',
   about:
     `The resident memory of one worker after ${FEW} orders were created and stay open, and after 20,000. The customers of ` +
     `${FEW} and of ${TOUCHED} have begun, more than the worker keeps in its cache. Node has the limits of the image in a container with 2 GB.`,

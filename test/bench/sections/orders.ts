@@ -16,7 +16,6 @@ interface Whole {
 }
 
 export const orders: Section = {
-  title: 'Whole orders',
   about:
     `${CLIENTS} clients each create an order, make its three changes and begin the next one. The rate counts until the ` +
     'last of the three webhooks of every order has arrived. After each block, accepted orders, rows, workflows and ' +
@@ -66,13 +65,6 @@ export const orders: Section = {
         ...against('restate', 'Restate'),
         ...against('again', 'itself (noise)'),
       ],
-      series: Object.entries({
-        'this service': rate('service'),
-        'bare Temporal, ordinary': rate('ordinary'),
-        'bare Temporal, lean': rate('lean'),
-        Restate: rate('restate'),
-        DBOS: rate('dbos'),
-      }).map(([name, rates]) => ({ name, points: rates.map((value, block) => [block, value]) })),
     };
   },
 };

@@ -10,7 +10,6 @@ const PER_SECOND = 20;
 const OPEN_ORDERS = 50;
 
 export const read: Section = {
-  title: 'Read',
   about:
     `One client reads ${PER_SECOND} open orders a second. The service and the bare arm query the ` +
     "order's workflow; with `If-None-Match` the service answers 304 from the row. DBOS reads the event that its " +

@@ -9,7 +9,6 @@ const PER_SECOND = 20;
 const FEW = 200;
 
 export const rows: Section = {
-  title: 'A large table',
   about:
     `The API with 1,000,000 orders of one seller in Postgres, and with ${FEW}. One client makes ${PER_SECOND} calls a second: ` +
     'reads of closed orders, timelines, the first page of the list, and creates.',

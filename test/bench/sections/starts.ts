@@ -6,7 +6,6 @@ import { type Section, compare, inBlocks, sizeOf } from '../section';
 const CLIENTS = 16;
 
 export const starts: Section = {
-  title: 'Starts',
   about:
     `${CLIENTS} clients create orders as fast as they can. The rate counts until Temporal's visibility shows every ` +
     'workflow, for both arms.',

@@ -59,7 +59,6 @@ const BESIDE: Beside[] = [
 ];
 
 export const webhooks: Section = {
-  title: 'Webhooks beside a bad receiver',
   about:
     `A seller's orders get ${PER_SECOND} progress reports a second, and the time from the answer to the webhook's arrival is ` +
     'taken: alone, and beside another seller whose endpoint hangs, or refuses connections, with ' +

@@ -1,16 +1,6 @@
-import { fillIn } from '../../bench/fill-in';
 import { selfTimes } from '../../bench/self-times';
 import { type Row, compare, meetsGoal } from '../../bench/section';
 import { rowsTable } from '../../bench/table';
-
-test('a benchmark run replaces the generated parts of a page, and keeps all other text', () => {
-  const page = 'Before.\n<!-- bench:a -->\nold\n<!-- /bench -->\nProse.\n<!-- bench:b -->\nkept\n<!-- /bench -->\n';
-  const filled = fillIn(page, { a: 'new' });
-  expect(filled).toBe(
-    'Before.\n<!-- bench:a -->\n\nnew\n\n<!-- /bench -->\nProse.\n<!-- bench:b -->\nkept\n<!-- /bench -->\n',
-  );
-  expect(fillIn(filled, { a: 'new' })).toBe(filled);
-});
 
 describe('a goal', () => {
   const row: Row = compare({ what: 'create', against: 'Koa', unit: 'ms' }, [3, 4, 5], [2, 2, 2]);
