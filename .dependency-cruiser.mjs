@@ -1,6 +1,6 @@
 /**
- * The import rules of "Layout" in docs/architecture.md. Imports point one way: domain <- contracts <- db, webhooks <-
- * activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain
+ * The import rules of "Layout" in docs/contributors/architecture.md. Imports point one way: domain <- contracts <- db,
+ * webhooks <- activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain
  * (values) and activities (types only). test/tooling/architecture.test.ts runs them.
  */
 
@@ -67,7 +67,7 @@ const PACKAGES = {
   '@temporalio/worker': ['temporal', 'telemetry', 'activities', 'entry'],
   '@opentelemetry/api': ['telemetry'],
   'prom-client': ['telemetry'],
-  commander: ['cli', 'entry'],
+  commander: ['cli', 'entry', 'tools'],
 };
 
 const INTERNAL = '^(src|workflows|activities|tools|test)/';

@@ -8,7 +8,7 @@ import { type SandboxBank, createSandboxBank } from './checkout/payments/sandbox
 
 /**
  * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes
- * `live`: see docs/hosted-checkout.md.
+ * `live`: see docs/lenders/connect.md.
  */
 export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lenders {
   return {

@@ -1,5 +1,5 @@
 // `npm run licences`: lists the licence of each package of the image, from package-lock.json. Fails if a licence, of a
-// development package too, is not allowed. docs/updates.md states what to do then.
+// development package too, is not allowed. docs/contributors/releases.md states what to do then.
 import { readFileSync } from 'node:fs';
 
 /** SPDX ids: permissive licences, whose only duty is to keep the notice. node_modules in the image has the notices. */

@@ -85,7 +85,10 @@ try {
     write(file, files.get(file));
   write('package.json', JSON.stringify(manifest, null, 2));
   // The page's links lead to files that the package does not have.
-  write('README.md', readFileSync(inRoot('docs/client.md'), 'utf8').replace(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, '$1'));
+  write(
+    'README.md',
+    readFileSync(inRoot('docs/sellers/clients.md'), 'utf8').replace(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, '$1'),
+  );
   cpSync(inRoot('LICENSE'), path.join(folder, 'LICENSE'));
   execFileSync('npm', ['pack', folder], { stdio: 'inherit' });
 } finally {

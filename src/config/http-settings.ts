@@ -76,7 +76,7 @@ export const httpSettings = {
       'API_BASE_PATHS',
       basePaths,
       'Prefixes of all calls that need a key, separated by commas. All are served alike; OpenAPI documents the first. ' +
-        'Keep the default in the list if shops use the [TypeScript client](client.md).',
+        'Keep the default in the list if shops use the [TypeScript client](../sellers/clients.md#typescript).',
     ),
     publicUrl: setting(
       'API_PUBLIC_URL',
@@ -106,7 +106,7 @@ export const httpSettings = {
       .refine((name) => !RESERVED_HEADERS.test(name), 'must not be a header that HTTP or this API already uses')
       .optional(),
     'Response header that carries a base64 HMAC-SHA256 of the body, keyed by the API key of the request. ' +
-      'For shop plugins that [verify it](going-live.md#signed-responses).',
+      'For shop plugins that [verify it](../sellers/going-live.md#signed-responses).',
   ),
 };
 

@@ -10,14 +10,14 @@ export const checkoutSettings = {
     'CHECKOUT_BASE_URL',
     baseUrl(),
     'URL of the checkout as customers see it, without a query. `order_url` is `<this>/pay/<pay_link_id>/`. ' +
-      'The proxy [strips](hosted-checkout.md#behind-a-path) a path in it.',
+      'The proxy [strips](../lenders/checkout.md#steps) a path in it.',
   ),
   hostedCheckout: z.object({
     lender: setting(
       'CHECKOUT_LENDER',
       choice('none', 'sandbox').default('none'),
-      '`sandbox` serves the [hosted checkout](hosted-checkout.md) for ' +
-        '[sandbox accounts](operations.md#live-and-sandbox-accounts); no real lender is connected for live ones. ' +
+      '`sandbox` serves the [hosted checkout](../lenders/checkout.md) for ' +
+        '[sandbox accounts](deploy.md#accounts); no real lender is connected for live ones. ' +
         'With `none`, your own checkout is at `CHECKOUT_BASE_URL`.',
     ),
     lenderName: setting(

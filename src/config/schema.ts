@@ -6,7 +6,7 @@ import { databaseSettings, processSettings } from './process-settings';
 import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
 
-/** The sections of docs/configuration.md. */
+/** The sections of docs/operators/settings.md. */
 export const SETTING_GROUPS = {
   Process: z.object(processSettings),
   Postgres: z.object(databaseSettings),

@@ -5,7 +5,7 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** Gives a schema the environment variable it is read from, and its line in docs/configuration.md. */
+/** Gives a schema the environment variable it is read from, and its line in docs/operators/settings.md. */
 export const setting = <T extends z.ZodType>(env: string, schema: T, description: string): T =>
   schema.meta({ env, description });
 

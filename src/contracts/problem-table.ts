@@ -1,6 +1,6 @@
 import type { OrderStatus } from '../domain/status';
 
-/** One error of the API. docs/errors.md and the OpenAPI document are generated from the table. */
+/** One error of the API. docs/sellers/errors.md and the OpenAPI document are generated from the table. */
 interface ProblemEntry {
   /** HTTP status. */
   status: number;

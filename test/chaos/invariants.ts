@@ -2,7 +2,7 @@ import { type Answer, acknowledged, type Ledger, type OrderRecord } from './ledg
 import type { Change, Facts, OrderFacts, RunFacts } from './facts';
 import { webhookFaults } from './webhook-invariants';
 
-/** An invariant of docs/architecture.md that does not hold. */
+/** An invariant of docs/contributors/architecture.md that does not hold. */
 export interface Broken {
   orderId: string;
   /** What is wrong. */
@@ -37,7 +37,7 @@ export interface Allowances {
 const REPLACED_RUNS = { usually: 3, spared: 1 };
 const REPLACED_SHARE_SPARED = 0.05;
 
-/** The transition table of docs/architecture.md, written again: the harness does not trust the service's own. */
+/** The transition table of docs/contributors/architecture.md, written again: the harness does not trust the service's own. */
 const LEGAL: Record<string, Record<string, string>> = {
   CREATED: { signup_started: 'PENDING', failed: 'UNSUCCESSFUL', expired: 'UNSUCCESSFUL', cancel: 'UNSUCCESSFUL' },
   PENDING: {

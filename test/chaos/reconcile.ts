@@ -37,7 +37,7 @@ export async function repairAll(scene: Scene): Promise<void> {
   }
 }
 
-/** Restores a store as docs/operations.md describes: no traffic until `reconcile` has repaired what differs. */
+/** Restores a store as docs/operators/backups.md describes: no traffic until `reconcile` has repaired what differs. */
 export async function restoreAndRepair(scene: Scene, restore: () => Promise<void>): Promise<void> {
   const { apis, workers } = scene.stack;
   await Promise.all(apis.map((api) => api.end('SIGTERM')));

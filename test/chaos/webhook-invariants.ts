@@ -9,7 +9,7 @@ import type { Received } from './receiver';
 export const RETRY_DELAYS_S = [0, 0.5, ...Array<number>(120).fill(1)];
 /** A delay varies by 10 %; the rest is the resolution of the clocks. */
 const LEAST_DELAY_SHARE = 0.85;
-/** As docs/webhooks.md recommends to receivers. */
+/** As docs/sellers/webhooks.md recommends to receivers. */
 const TIMESTAMP_TOLERANCE_S = 300;
 
 const isDelivered = ({ status }: Received): boolean => status !== undefined && status >= 200 && status < 300;

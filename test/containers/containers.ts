@@ -11,15 +11,15 @@ import { until } from '../support/until';
 import { type Project, containersOf, crash, createProject } from './compose';
 import { startLoad } from './load';
 import { type ContainerReceiver, startReceiver } from './receiver';
-import { type Numbers, type RollOut, printNumbers, writeTable } from './report';
+import { type Numbers, type RollOut, printNumbers } from './report';
 
 /**
- * `npm run containers -- [--stand-ins] [--keep]`: runs the commands of docs/containers.md as printed, in a copy of the
+ * `npm run containers -- [--stand-ins] [--keep]`: runs the commands of docs/operators/compose.md as printed, in a copy of the
  * repository: builds the image, starts all services, creates an account, and upgrades to a next version while calls
  * arrive. It interrupts and repeats another upgrade, scales to two of each, rolls back while calls arrive, and makes
  * Postgres read-only for a while. Then it crashes each container in turn, starts everything twice on the kept volumes,
  * and restores a backup from before the crashes. Fails if a call fails during an upgrade or the rollback, or if an
- * order or a webhook is lost. Writes the table in docs/containers.md.
+ * order or a webhook is lost. Prints what it measured.
  */
 const { values } = parseArgs({
   options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
@@ -30,9 +30,9 @@ const INTERRUPTED_VERSION = '1.0.2';
 /** A change of the schema that the running release does not know. */
 const NEXT_MIGRATION = 'alter table orders add column next_version text;\n';
 
-/** The commands of a section of docs/containers.md. */
+/** The commands of a section of docs/operators/compose.md. */
 const commandsOf = (section: string): string =>
-  codeBlocks('docs/containers.md', section)
+  codeBlocks('docs/operators/compose.md', section)
     .filter(({ language }) => language === 'sh')
     .map(({ code }) => code)
     .join('\n');
@@ -64,7 +64,7 @@ function setVersion(folder: string, version: string): void {
 }
 
 /**
- * Runs the commands of a section of docs/containers.md while calls arrive, which must bring every process to `version`.
+ * Runs the commands of a section of docs/operators/compose.md while calls arrive, which must bring every process to `version`.
  */
 async function rollOut(
   section: string,
@@ -164,7 +164,7 @@ async function main(): Promise<number> {
     const imageMb = megabytes(await run(`${SIZE} order-service:local`));
     const baseMb = megabytes(await run(`${SIZE} ${base}`));
 
-    step('start everything, as printed in docs/containers.md');
+    step('start everything, as printed in docs/operators/compose.md');
     const startSeconds = await time(commandsOf('Start'));
     const { api, webhookSecret } = await createAccounts(project);
     const receiver = await startReceiver(project, webhookSecret);
@@ -263,7 +263,6 @@ async function main(): Promise<number> {
     };
     printNumbers(numbers);
     for (const failure of failures) console.log(`failed: ${failure}`);
-    if (failures.length === 0) await writeTable(numbers);
   } finally {
     if (values.keep) console.log(`The services run in ${project.folder}`);
     else {

@@ -1,6 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { PACKAGE_ROOT } from '../../src/package';
 import type { Load } from './load';
 
 /** A new version in every container, while calls arrive. */
@@ -23,9 +20,6 @@ export interface Numbers {
   restartSeconds: number[];
   restoreSeconds: number;
 }
-
-const PAGE = path.join(PACKAGE_ROOT, 'docs/containers.md');
-const TABLE = /(?<=<!-- table: npm run containers -->\n)[^]*(?=<!-- end of the table -->)/;
 
 const seconds = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} s`;
 
@@ -58,23 +52,8 @@ function rows(numbers: Numbers): string[][] {
 }
 
 export function printNumbers(numbers: Numbers): void {
-  console.log(`\nimage ${numbers.imageMb} MB, base ${numbers.baseMb} MB, build ${seconds(numbers.buildSeconds)}`);
+  const { standIns, imageMb, baseMb, buildSeconds } = numbers;
+  console.log(`\non ${standIns ? 'stand-ins for the images' : 'the images of the registry'}`);
+  console.log(`image ${imageMb} MB, base ${baseMb} MB, build ${seconds(buildSeconds)}`);
   for (const [what, value] of rows(numbers)) console.log(`${what!}: ${value!}`);
-}
-
-/** Replaces the table in docs/containers.md. */
-export async function writeTable(numbers: Numbers): Promise<void> {
-  const images = numbers.standIns ? 'stand-ins for the images' : 'the images of the registry';
-  const table = [
-    'What | Measured',
-    '---|--:',
-    ...rows(numbers).map((row) => row.join(' | ')),
-    '',
-    `Last run: ${new Date().toISOString().slice(0, 10)}, on ${images}.`,
-    '',
-  ].join('\n');
-  await writeFile(
-    PAGE,
-    (await readFile(PAGE, 'utf8')).replace(TABLE, () => table),
-  );
 }

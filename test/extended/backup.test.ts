@@ -27,9 +27,8 @@ const restored = useResource(
 const stack = useStack({ worker: false, env: { UPDATE_TIMEOUT_MS: '60000' } });
 const receiver = useReceiver();
 
-/** The commands of the runbook, as printed. */
-const commands = ['Restore', 'Backup and restore']
-  .flatMap((section) => codeBlocks('docs/runbook.md', section))
+/** The commands of docs/operators/backups.md, as printed. */
+const commands = codeBlocks('docs/operators/backups.md')
   .filter(({ language }) => language === 'console')
   .flatMap(({ code }) => code.trimEnd().split('\n'));
 
@@ -49,7 +48,7 @@ async function run(name: string): Promise<string> {
 
 /** Repeats the commands of operators since the backup that the runbook's table names. */
 async function repeatForgotten(logged: readonly string[], since: string): Promise<void> {
-  const rows = readFileSync(path.join(PACKAGE_ROOT, 'docs/runbook.md'), 'utf8')
+  const rows = readFileSync(path.join(PACKAGE_ROOT, 'docs/operators/backups.md'), 'utf8')
     .match(/^\| `.*$/gm)!
     .join('\n');
   writeFileSync(path.join(folder, 'worker.log'), logged.join('\n'));

@@ -11,7 +11,7 @@ import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
 /*
- * docs/degraded-modes.md: what callers see, what waits, and that everything continues without a person. An unavailable
+ * docs/operators/operate.md, "What callers see while a part is down": what callers see, what waits, and that everything continues without a person. An unavailable
  * Temporal is in faults.test.ts, and receivers in failing-receivers.test.ts and
  * test/extended/webhooks/circuit-breaker.test.ts.
  */

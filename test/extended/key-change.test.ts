@@ -14,7 +14,7 @@ afterAll(() => killProcesses());
 const stack = useStack({ worker: false, env: { UPDATE_TIMEOUT_MS: '60000' } });
 const receiver = useReceiver();
 
-/** As docs/encryption.md describes, except for the removal of the old key: open histories need it. */
+/** As docs/operators/security.md describes, except for the removal of the old key: open histories need it. */
 test('an encryption key is replaced while orders are open, and Postgres no longer uses the old one', async () => {
   const newKey = async () => (await runCli(['encryption', 'new-key'])).stdout.trim();
   const [first, second] = [await newKey(), await newKey()];

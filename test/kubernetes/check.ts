@@ -9,7 +9,7 @@ import { codeBlocks } from '../extended/docs/markdown-blocks';
 import { installRequirements } from '../support/python-venv';
 
 /**
- * `npm run kubernetes`: renders deploy/kubernetes/ with kustomize, and the overlay of docs/kubernetes.md alone, with
+ * `npm run kubernetes`: renders deploy/kubernetes/ with kustomize, and the overlay of docs/operators/kubernetes.md alone, with
  * its component and with a CA of Postgres, and checks each object against the schemas of these versions of Kubernetes,
  * the settings against the service, and the references between the objects. Needs Go and Python; both programs are
  * cached.
@@ -79,7 +79,7 @@ function checkObjects(objects: readonly any[], hasComponent: boolean): void {
     const metricsPort = container.ports.find((one: any) => one.name === 'metrics')?.containerPort;
     expectTrue(settings.METRICS_ADDRESS.endsWith(`:${metricsPort}`), `${title}: port of the metrics`);
     const job = `job="order-service-${labelled.labels['app.kubernetes.io/name']}"`;
-    expectTrue(alertRules.includes(job), `${title}: job of docs/kubernetes.md, as in the alert rules`);
+    expectTrue(alertRules.includes(job), `${title}: job of docs/operators/kubernetes.md, as in the alert rules`);
     for (const selecting of [spec, named('PodDisruptionBudget', metadata.name).spec]) {
       const selected = Object.entries(selecting.selector.matchLabels);
       expectTrue(
@@ -103,7 +103,7 @@ try {
   const program = kustomize();
   const bin = installRequirements('kubernetes', path.join(PACKAGE_ROOT, 'test/kubernetes/requirements.txt'));
   cpSync(path.join(PACKAGE_ROOT, 'deploy'), path.join(folder, 'deploy'), { recursive: true });
-  const blocks = codeBlocks('docs/kubernetes.md');
+  const blocks = codeBlocks('docs/operators/kubernetes.md');
   const overlay = blocks.find(({ language }) => language === 'yaml')!.code;
   const component = blocks.find(({ code }) => code.startsWith('components:'))!.code;
   const postgresCa = blocks.find(({ code }) => code.includes('\npatches:'))!.code;

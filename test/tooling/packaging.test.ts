@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config';
-import { listSettings } from '../../tools/docs/configuration-page';
+import { listSettings } from '../../tools/docs/settings-page';
 import { PACKAGE_ROOT } from '../../src/package';
 
 const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
@@ -23,7 +23,7 @@ function inSubnet(ip: string, cidr: string): boolean {
 
 const dockerfile = read('Dockerfile');
 const settings = listSettings().map(({ env }) => env);
-/** Read by the CLI only: see docs/operations.md. */
+/** Read by the CLI only: see docs/operators/cli.md. */
 const OF_THE_CLI = ['ORDERS_URL', 'METRICS_URL', 'ORDER_SERVICE_OPERATOR'];
 
 describe('docker-compose.yml', () => {
@@ -61,7 +61,7 @@ describe('docker-compose.yml', () => {
 
   test('names its project, so that a release in another folder finds the volumes', () => {
     expect(name).toBe('order-service');
-    expect(read('docs/containers.md')).toContain(`\`${name}_default\``);
+    expect(read('docs/operators/compose.md')).toContain(`\`${name}_default\``);
   });
 
   test('publishes ports only on this machine', () => {
@@ -135,7 +135,10 @@ describe('docker-compose.yml', () => {
   });
 
   test('is documented with CLI commands that start no other service, which might be broken', () => {
-    const pages = ['docs/containers.md', 'docs/operations.md', 'docs/runbook.md'].map(read).join('\n');
+    const pages = ['compose', 'cli', 'operate']
+      .map((name) => `docs/operators/${name}.md`)
+      .map(read)
+      .join('\n');
     const options = matches(pages, /docker compose run (.*?)\bcli\b/g);
     expect([options.length > 5, [...new Set(options)]]).toEqual([true, ['--rm --no-deps ']]);
   });
@@ -149,7 +152,7 @@ describe('docker-compose.yml', () => {
       ([name, value]) => ![...fixed, ...others].includes(name) && !String(value).startsWith(`\${${name}:-`),
     );
     expect(overrides).toEqual([]);
-    for (const name of fixed) expect(read('docs/containers.md')).toContain(`\`${name}\``);
+    for (const name of fixed) expect(read('docs/operators/compose.md')).toContain(`\`${name}\``);
   });
 
   test.each(own)('gives %s a valid configuration', (_name, service) => {
@@ -214,7 +217,7 @@ describe('load balancers', () => {
     // Each address takes 16 bytes of the DNS answer.
     const [size] = matches(config, /^ *accepted_payload_size (\d+)$/gm);
     expect(Number(size)).toBeGreaterThan(32 * 16 + 100);
-    expect(read('docs/containers.md')).toContain('run at most 16');
+    expect(read('docs/operators/compose.md')).toContain('run at most 16');
   });
 
   test('the Temporal UI is published through HAProxy only, which answers to names of this machine only', () => {
@@ -235,7 +238,7 @@ describe('load balancers', () => {
       'tcp-request connection track-sc0 src,ipmask(32,64)',
       'tcp-request connection reject if { sc0_conn_cur gt 400 } !is_private',
     ]);
-    expect(read('docs/containers.md')).toContain('400 connections');
+    expect(read('docs/operators/compose.md')).toContain('400 connections');
   });
 
   test('Kubernetes starts a pod of the API with /health/ready, and sends requests by /health/serving', () => {
@@ -247,7 +250,7 @@ describe('load balancers', () => {
   });
 });
 
-test('docs/kubernetes.md states the maximum number of Postgres connections of deploy/kubernetes', () => {
+test('docs/operators/kubernetes.md states the maximum number of Postgres connections of deploy/kubernetes', () => {
   const objects = ['autoscaling', 'api', 'worker'].flatMap((name) =>
     parseAllDocuments(read(`deploy/kubernetes/${name}.yaml`)).map((document) => document.toJS()),
   );
@@ -261,7 +264,7 @@ test('docs/kubernetes.md states the maximum number of Postgres connections of de
   const perWorker = databasePoolSize + 1;
   const perApi = perWorker + Math.ceil(databasePoolSize / 4);
   const connections = podsOf('api') * perApi + podsOf('worker') * perWorker;
-  expect(read('docs/kubernetes.md')).toContain(`up to ${connections} connections`);
+  expect(read('docs/operators/kubernetes.md')).toContain(`up to ${connections} connections`);
 });
 
 describe('the image', () => {

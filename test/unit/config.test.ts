@@ -1,5 +1,5 @@
 import { ConfigError, loadCheckoutBaseUrl, loadConfig, loadDatabaseConfig, loadWorkflowConfig } from '../../src/config';
-import { listSettings } from '../../tools/docs/configuration-page';
+import { listSettings } from '../../tools/docs/settings-page';
 
 const REQUIRED = {
   DATABASE_URL: 'postgres://orders:hunter2@db.example:5432/orders',

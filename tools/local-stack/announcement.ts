@@ -28,8 +28,8 @@ The order service is up.
   Metrics       ${addresses.METRICS_URL}
   Keys          ${envFile}
 
-Buy something in the shop, or open the checkout of a new order. No money moves: docs/hosted-checkout.md
-lists what to enter there. As a seller's developer, follow docs/quickstart.md, or create an order, retrieve it, cancel it:
+Buy something in the shop, or open the checkout of a new order. No money moves: docs/sellers/testing.md
+lists what to enter there. As a seller's developer, follow docs/sellers/quickstart.md, or create an order, retrieve it, cancel it:
 
 ${curlCommands(addresses, apiUrl, dataDir).join('\n\n')}
 

@@ -9,7 +9,7 @@ const AFFORDABLE_TURNOVERS = 2;
 
 /**
  * The sandbox lender, which is stateless. The email, the turnover and the application's age decide, as listed in
- * docs/hosted-checkout.md.
+ * docs/lenders/checkout.md.
  * @param referralMs the duration of a referral and of an outage
  */
 export function createSandboxLender(referralMs: number): Lender {

@@ -17,7 +17,9 @@ interface HttpRequest {
   body: string | undefined;
 }
 
-const [preamble = '', ...sections] = readFileSync(path.join(PACKAGE_ROOT, 'docs/orders.http'), 'utf8').split(/^### /m);
+const [preamble = '', ...sections] = readFileSync(path.join(PACKAGE_ROOT, 'examples/orders.http'), 'utf8').split(
+  /^### /m,
+);
 const variables = [...preamble.matchAll(/^@(\w+) = (.*)$/gm)].map(
   ([, name = '', value = '']) => [name, value] as const,
 );
@@ -49,7 +51,7 @@ function fill(text: string, known: Record<string, unknown>, env: Record<string, 
 const stack = useStack({ sandbox: true });
 const receiver = useReceiver();
 
-test('all requests of docs/orders.http succeed in order', async () => {
+test('all requests of examples/orders.http succeed in order', async () => {
   const env = {
     ORDERS_URL: stack.api.url,
     SELLER_ID: stack.seller.id,
@@ -73,7 +75,7 @@ test('all requests of docs/orders.http succeed in order', async () => {
   expect(outcomes).toEqual(requests.map(({ title }) => `${title}: ok`));
 });
 
-test('docs/orders.http has exactly the operations of the OpenAPI document', () => {
+test('examples/orders.http has exactly the operations of the OpenAPI document', () => {
   const toPattern = (url: string): string => url.replace(/\{\{?.*?\}\}?/g, '*').replace(/\?.*/, '');
   const documented = operations
     .filter(({ path }) => path.startsWith(BASE))

@@ -18,7 +18,7 @@ import { log, type Stack } from '../../support/stack';
 const ORDER = { amount: 1234.5, reference: '10042' };
 const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
 
-/** Provokes each error with a real HTTP request. The responses are the examples of docs/errors.md. */
+/** Provokes each error with a real HTTP request. The responses are the examples of docs/sellers/errors.md. */
 export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResponse>> = {
   malformed_json: ({ api }) => api.create({}, { body: '{"data": {"amount": 1234.5,}}' }),
   bad_request: async ({ api }) => parseRaw(await sendRaw(api.url, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n')),

@@ -12,12 +12,12 @@ import { codeBlocks } from './markdown-blocks';
 
 jest.setTimeout(600_000);
 
-const PAGE = 'docs/runbook.md';
+const PAGES = ['docs/operators/operate.md', 'docs/operators/backups.md'];
 const stack = useStack({
   env: { WEBHOOK_RETRY_DELAYS: '0,0.1', CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', BACKGROUND_INTERVAL_MS: '1000' },
 });
 const receiver = useReceiver();
-const blocks = codeBlocks(PAGE);
+const blocks = PAGES.flatMap((page) => codeBlocks(page));
 /** One command a line. */
 const commands = blocks.flatMap(({ language, code }) => (language === 'sh' ? code.trimEnd().split('\n') : []));
 const statements = blocks.flatMap(({ language, code }) => (language === 'sql' ? code.trimEnd().split('\n') : []));
@@ -67,7 +67,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const countAttempts = async (): Promise<number> =>
   (await stack.db.query('select from webhook_attempt where event_id = $1', [env.WEBHOOK_ID])).rowCount ?? 0;
 
-const sections = readFileSync(path.join(PACKAGE_ROOT, PAGE), 'utf8').split('\n## ').slice(1);
+const text = PAGES.map((page) => readFileSync(path.join(PACKAGE_ROOT, page), 'utf8')).join('\n');
+const sections = text.split('\n## ').slice(1);
 
 test('every command of the runbook works as printed, in the order of the page', async () => {
   // `status` exits with 1, because webhooks are exhausted. One shell, whose output is split at form feeds.
@@ -108,18 +109,17 @@ test('the runbook finds the index that an interrupted migration leaves', async (
 });
 
 test('every case of the runbook names a symptom and a query, which the Temporal server accepts', async () => {
-  const cases = sections.filter((section) => section.includes('\nSymptom: '));
+  const cases = sections.filter((section) => section.includes('\n- Symptom: '));
   expect(cases.length).toBeGreaterThanOrEqual(12);
   for (const section of cases) {
-    const query = /^UI query: `([^`]+)`/m.exec(section)?.[1]?.replace('$SELLER_ID', stack.seller.id);
+    const query = /^- UI query: `([^`]+)`/m.exec(section)?.[1]?.replace('$SELLER_ID', stack.seller.id);
     expect(query).toBeDefined();
     await expect(stack.client.workflow.count(query)).resolves.toMatchObject({ count: expect.any(Number) });
   }
 });
 
-test('the Temporal server accepts the views of docs/operations.md', async () => {
-  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operations.md'), 'utf8');
-  const [, table = ''] = /\| view \| query \|\n\|.*\n((?:\|.*\n)+)/.exec(page) ?? [];
+test('the Temporal server accepts the views of the Temporal UI', async () => {
+  const [, table = ''] = /\| view \| query \|\n\|.*\n((?:\|.*\n)+)/.exec(text) ?? [];
   const views = [...table.matchAll(/\| `([^`]+)` \|/g)].map(([, query]) => query!);
   expect(views).toHaveLength(3);
   for (const query of views) {

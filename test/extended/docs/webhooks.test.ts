@@ -15,10 +15,10 @@ import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 import { codeBlocks } from './markdown-blocks';
 
-const blocks = codeBlocks('docs/webhooks.md');
+const verifiers = codeBlocks('docs/sellers/verify-webhooks.md');
 const blockIn = (language: string): string => {
-  const found = blocks.filter((block) => block.language === language);
-  if (found.length !== 1) throw new Error(`docs/webhooks.md has ${found.length} blocks in ${language}`);
+  const found = verifiers.filter((block) => block.language === language);
+  if (found.length !== 1) throw new Error(`docs/sellers/verify-webhooks.md has ${found.length} blocks in ${language}`);
   return found[0]!.code;
 };
 
@@ -178,8 +178,10 @@ describe.each(languages)('the %s example', (language) => {
 
 test('Node is always among the tested languages', () => expect(languages).toContain('js'));
 
-test('every curl command of docs/webhooks.md works unchanged', async () => {
-  const lines = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code);
+test('every curl command of docs/sellers/webhooks.md works unchanged', async () => {
+  const lines = codeBlocks('docs/sellers/webhooks.md')
+    .filter(({ language }) => language === 'sh')
+    .map(({ code }) => code);
   expect(lines).toHaveLength(3);
   const env = {
     PATH: process.env.PATH,
@@ -200,8 +202,8 @@ test('every curl command of docs/webhooks.md works unchanged', async () => {
   expect(rotated.data.webhook_secret).toMatch(/^whsec_/);
 });
 
-test('docs/webhooks.md states the default schedule', () => {
-  const text = readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8').replaceAll('\n', ' ');
+test('docs/sellers/webhooks.md states the default schedule', () => {
+  const text = readFileSync(path.join(PACKAGE_ROOT, 'docs/sellers/webhooks.md'), 'utf8').replaceAll('\n', ' ');
   const [, list = '', jitter] =
     /immediately, then after (.+?)\. Each delay varies randomly by ±(\d+) %/.exec(text) ?? [];
   const seconds = { s: 1, min: 60, h: 3600 };

@@ -6,7 +6,7 @@ import type * as LiveProviders from '../../support/live-providers';
 import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
-/** Adapters as an operator connects them: see docs/hosted-checkout.md. */
+/** Adapters as an operator connects them: see docs/lenders/connect.md. */
 const mockLender: Lender = {
   reviewTime: 'about 2 hours',
   quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }] }),

@@ -138,8 +138,8 @@ test('the alert about locked out sellers looks for successful calls on every rou
   expect(found).toEqual(routes.filter((route) => route.startsWith(BASE)));
 });
 
-test('docs/operations.md lists every metric', async () => {
-  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operations.md'), 'utf8');
+test('docs/operators/monitoring.md lists every metric', async () => {
+  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operators/monitoring.md'), 'utf8');
   const own = (await registry.getMetricsAsJSON())
     .map(({ name }) => name)
     .filter((name) => /^order_service_/.test(name));

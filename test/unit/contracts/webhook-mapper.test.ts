@@ -64,7 +64,7 @@ test('the webhook for an earlier change does not show a later cancellation', () 
   );
 });
 
-test('a webhook with the longest value in each field has at most the 100,000 bytes that docs/webhooks.md states', () => {
+test('a webhook with the longest value in each field has at most the 100,000 bytes that docs/sellers/webhooks.md states', () => {
   const [url, emoji] = [`https://shop.example/${'a'.repeat(2027)}`, '😀'];
   const promotion = { name: emoji.repeat(100), interest_free_days: Number.MAX_SAFE_INTEGER, valid_until: '2027-01-31' };
   const account = accountSchema(true).parse({
@@ -101,7 +101,7 @@ test('a webhook with the longest value in each field has at most the 100,000 byt
   const bytes = Buffer.byteLength(JSON.stringify(toOrderStatusChanged(change, body, 3)));
   expect(bytes).toBeGreaterThan(35_000);
   expect(bytes).toBeLessThanOrEqual(100_000);
-  expect(readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8')).toContain('at most 100,000 bytes');
+  expect(readFileSync(path.join(PACKAGE_ROOT, 'docs/sellers/webhooks.md'), 'utf8')).toContain('at most 100,000 bytes');
 });
 
 test('every webhook matches its schema', () => {

@@ -148,8 +148,8 @@ test('the webhook of a status change and the call that resends it state that a r
   }
 });
 
-test('docs/webhooks.md contains every operation about webhooks', () => {
-  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8');
+test('docs/sellers/webhooks.md contains every operation about webhooks', () => {
+  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/sellers/webhooks.md'), 'utf8');
   const missing = operations
     .filter(({ operation }) => operation.tags.includes('Webhooks'))
     .map((operation) => operation.path)
@@ -268,7 +268,7 @@ describe('generators of clients', () => {
     }
   });
 
-  test('fail at new values of these enums only, which docs/versioning.md therefore fixes', () => {
+  test('fail at new values of these enums only, which docs/sellers/api-guide.md therefore fixes', () => {
     const places = placesOf((node) => node.enum).filter((place) => !place.includes('/headers/'));
     const fixed = ['OrderStatus', 'PaymentTerm', 'ProgressEvent', 'WebhookState'];
     expect(places.sort()).toEqual(fixed.map((name) => `components/schemas/${name}`));

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../../../../src/checkout/lender/test-customers';
 import { BANK_TEST_CUSTOMERS } from '../../../../src/checkout/payments/test-customers';
 
-const PAGE = readFileSync(path.join(__dirname, '../../../../docs/hosted-checkout.md'), 'utf8');
+const PAGE = readFileSync(path.join(__dirname, '../../../../docs/sellers/testing.md'), 'utf8');
 
-test('docs/hosted-checkout.md lists every test customer with its outcome', () => {
+test('docs/sellers/testing.md lists every test customer with its outcome', () => {
   for (const { name, outcome } of [...LENDER_TEST_CUSTOMERS, ...BANK_TEST_CUSTOMERS]) {
     expect(PAGE).toContain(`| \`${name}\` | ${outcome} |\n`);
   }
