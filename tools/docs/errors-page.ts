@@ -31,7 +31,7 @@ ${wholeExample()}
 
 function section(code: ProblemCode): string {
   const { status, title, cause, cure } = problemEntry(code);
-  return `### \`${code}\`\n\n**${status}: ${title}.** ${cause} ${cure}\n`;
+  return `### \`${code}\`\n**${status}: ${title}.** ${cause} ${cure}\n`;
 }
 
 /** Problems that name a field. Its entry in \`errors\` has the code of the problem. */
