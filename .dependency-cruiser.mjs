@@ -41,7 +41,10 @@ const LAYERS = {
   orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'checkout', 'telemetry', 'temporal', 'concurrency'],
   api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'checkout', 'concurrency', 'package'],
   checkout: ['domain', 'contracts', 'encryption', 'db', 'telemetry', 'orders', 'concurrency'],
-  cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'package'],
+  cli: [
+    ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'checkout'],
+    ...['config', 'package'],
+  ],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],
   config: ['domain', 'encryption'],
