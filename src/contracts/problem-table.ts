@@ -167,6 +167,17 @@ export const PROBLEMS = {
       members: { order_status: 'CREATED' },
     },
   },
+  resend_in_progress: {
+    status: 409,
+    title: 'Another resend of many webhooks is still in progress',
+    cause:
+      'Another resend of many webhooks of yours is still in progress. It continues, and this call requested nothing.',
+    cure: 'Repeat the call when the resend has ended: it resends about four webhooks a second.',
+    example: {
+      detail:
+        'The previous resend of many webhooks is still in progress. It continues, and nothing else was requested.',
+    },
+  },
   too_many_webhook_secrets: {
     status: 409,
     title: 'Too many webhook secrets are active',

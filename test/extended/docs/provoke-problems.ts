@@ -52,6 +52,16 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
   async transition_not_allowed(stack) {
     return stack.api.progress(await openOrder(stack), 'completed');
   },
+  async resend_in_progress(stack) {
+    const { api, seller } = stack;
+    const resend = () =>
+      api.call('POST', `${BASE}/seller/${seller.id}/webhook_event/resend/`, { body: { data: { state: 'exhausted' } } });
+    await stack.stopWorker();
+    await resend();
+    const response = await resend();
+    await stack.startWorker();
+    return response;
+  },
   async too_many_webhook_secrets({ api, seller }) {
     const rotate = () => api.call('POST', `${BASE}/seller/${seller.id}/webhook_secret/rotate/`);
     for (let count = 1; count < MAX_ACTIVE_SECRETS; count++) await rotate();
