@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { type KeyRing, keyIdOf } from '../encryption/key-ring';
-import { CHECKOUT_CONTEXT } from '../checkout/db/checkout-secret';
 import { inMs } from './clock';
 import { type Db, type DbClient, inTransaction } from './pool';
+
+const SERVICE_SECRET_BYTES = 32;
 
 /** Stores a webhook secret, encrypted in the context of its seller, so that it cannot be moved to another seller. */
 export async function insertWebhookSecret(
@@ -131,10 +133,22 @@ export async function deleteExpiredSecrets(db: DbClient): Promise<void> {
   await db.query('delete from webhook_secret where expires_at <= now()');
 }
 
+/**
+ * Returns a secret that is the same in all processes. The first call creates it.
+ * @param name also the context in which it is encrypted
+ * @throws DecryptionError
+ */
+export async function findServiceSecret(db: DbClient, keys: KeyRing, name: string): Promise<string> {
+  const created = keys.encryptText(randomBytes(SERVICE_SECRET_BYTES).toString('base64url'), name);
+  await db.query('insert into service_secret (name, secret) values ($1, $2) on conflict do nothing', [name, created]);
+  const { rows } = await db.query<{ secret: string }>('select secret from service_secret where name = $1', [name]);
+  return keys.decryptText(rows[0]?.secret ?? created, name);
+}
+
 /** How many secrets are encrypted with each key. The key's id is null for secrets that are not encrypted. */
 export async function countSecretsByKey(db: DbClient): Promise<{ keyId: string | null; secrets: number }[]> {
   const { rows } = await db.query<{ secret: string }>(
-    `select secret from webhook_secret union all select secret from checkout_secret
+    `select secret from webhook_secret union all select secret from service_secret
      union all select webhook_headers from seller where webhook_headers is not null`,
   );
   const counts = new Map<string | null, number>();
@@ -148,7 +162,7 @@ export async function countSecretsByKey(db: DbClient): Promise<{ keyId: string |
 /** Encrypted from the text $2: what was deleted or replaced in the meantime is left alone. */
 const UPDATES = {
   webhook_secret: 'update webhook_secret set secret = $3 where id = $1 and secret = $2',
-  checkout_secret: 'update checkout_secret set secret = $3 where only_one = $1 and secret = $2',
+  service_secret: 'update service_secret set secret = $3 where name = $1 and secret = $2',
   webhook_headers: 'update seller set webhook_headers = $3 where id = $1 and webhook_headers = $2',
 };
 
@@ -161,10 +175,10 @@ export async function encryptSecretsAgain(db: Db, keys: KeyRing): Promise<number
   return inTransaction(db, async (client) => {
     const { rows } = await client.query<{ place: keyof typeof UPDATES; id: string; context: string; secret: string }>(
       `select 'webhook_secret' as place, id::text, seller_id::text as context, secret from webhook_secret
-       union all select 'checkout_secret', only_one::text, $1, secret from checkout_secret
-       union all select 'webhook_headers', id::text, $2 || id, webhook_headers from seller
+       union all select 'service_secret', name, name, secret from service_secret
+       union all select 'webhook_headers', id::text, $1 || id, webhook_headers from seller
          where webhook_headers is not null`,
-      [CHECKOUT_CONTEXT, headersContext('')],
+      [headersContext('')],
     );
     const old = rows.filter(({ secret }) => keyIdOf(secret) !== keys.firstKey);
     for (const { place, id, context, secret } of old) {

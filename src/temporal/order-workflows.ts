@@ -7,11 +7,8 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, type SignalDefinition, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
-import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
-import type { checkoutWorkflow } from '../../workflows/checkout-workflow';
 import {
   CHANGE_REFUSED,
-  CHECKOUT_TASK_QUEUE,
   ORDER_TASK_QUEUE,
   ROW_BEHIND,
   ROW_CHANGED,
@@ -38,9 +35,9 @@ import {
 } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import type { WebhookSelection } from '../domain/webhook';
-import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { CallNotMade, TooManyChanges, createAvailability } from './availability';
+import { CallNotMade, TooManyChanges } from './availability';
+import { type TemporalCalls, createTemporalCalls } from './calls';
 import { grpcErrorOf } from './grpc-errors';
 import { type RunLists, createRunLists } from './list-runs';
 import { orderOptions } from './workflow-options';
@@ -117,10 +114,6 @@ export interface OrderWorkflows extends RunLists {
   resendWebhooks(selection: WebhookSelection, id: string): Promise<string>;
   /** Keeps an order from expiring before a time. @throws CallNotMade */
   holdExpiry(order: Order, until: Date): Promise<void>;
-  /** Makes the order's checkout do its next step, now. @throws CallNotMade */
-  proceedCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
-  /** Starts the order's checkout, unless it runs: then it repeats its steps itself. */
-  startCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
   /**
    * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
    * @throws CallNotMade, within a second
@@ -128,8 +121,7 @@ export interface OrderWorkflows extends RunLists {
   testWebhook(webhookId: string): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
-  /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
-  drain(): Promise<void>;
+  drain: TemporalCalls['drain'];
 }
 
 /** Times in ms. */
@@ -140,25 +132,10 @@ export function createOrderWorkflows(
     updateTimeoutMs,
     encryptPayloads,
   }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
+  { within, callWithin, track, drain }: TemporalCalls = createTemporalCalls(client),
 ): OrderWorkflows {
   const { workflow } = client;
-  const inFlight = new Set<Promise<unknown>>();
-  const availability = createAvailability(client);
   const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
-  trackBreaker('temporal', () => Number(availability.isKnownDown));
-  const track = <T>(call: Promise<T>): Promise<T> => {
-    const tracked = call.finally(() => inFlight.delete(tracked));
-    inFlight.add(tracked);
-    return tracked;
-  };
-  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
-    track(client.withDeadline(Date.now() + timeoutMs, call));
-
-  /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
-  async function callWithin<T>(timeoutMs: number, call: () => Promise<T>): Promise<T> {
-    await availability.waitUntilUp();
-    return availability.call(() => within(timeoutMs, call));
-  }
 
   const options = (order: Order) => orderOptions(order, encryptPayloads);
   /** Of a run that reads the row: callers may have read it before it changed. */
@@ -202,9 +179,7 @@ export function createOrderWorkflows(
   return {
     ...createRunLists(client, within),
 
-    async drain() {
-      await Promise.allSettled([availability.end(), ...inFlight]);
-    },
+    drain,
 
     async start(history, delayMs) {
       const { order } = history;
@@ -281,22 +256,6 @@ export function createOrderWorkflows(
 
     holdExpiry: (order, until) => signalOrder(order, holdExpirySignal, until.toISOString()),
 
-    async proceedCheckout(order) {
-      await callWithin(startTimeoutMs, () =>
-        workflow.signalWithStart<typeof checkoutWorkflow>('checkoutWorkflow', {
-          ...checkoutOptions(order),
-          signal: proceedSignal,
-          signalArgs: [],
-        }),
-      );
-    },
-
-    async startCheckout(order) {
-      await within(startTimeoutMs, () =>
-        workflow.start<typeof checkoutWorkflow>('checkoutWorkflow', checkoutOptions(order)),
-      );
-    },
-
     testWebhook: (webhookId) =>
       callWithin(TEST_TIMEOUT_MS, () =>
         workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
@@ -314,16 +273,6 @@ export function createOrderWorkflows(
         if (!(error instanceof WorkflowNotFoundError)) throw error;
       }
     },
-  };
-}
-
-function checkoutOptions({ id, sellerId }: Pick<Order, 'id' | 'sellerId'>) {
-  return {
-    taskQueue: CHECKOUT_TASK_QUEUE,
-    workflowId: checkoutWorkflowId(id),
-    workflowIdConflictPolicy: 'USE_EXISTING' as const,
-    priority: { fairnessKey: sellerId },
-    args: [id] as [string],
   };
 }
 

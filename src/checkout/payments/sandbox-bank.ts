@@ -1,7 +1,7 @@
 import type { SandboxPayment, SandboxPaymentStore } from '../db/sandbox-payments';
 import { type PaymentStatus, APPROVE_WITHIN_MS } from '../domain/payment';
 import type { Bank, PaymentProvider } from './payment-provider';
-import type { BankOutcome } from './test-customers';
+import type { BankOutcome } from '../test-customers';
 
 const BANKS: readonly Bank[] = [
   { id: 'oak', name: 'Oak Bank' },

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import Koa from 'koa';
 import { listen } from '../../../src/api/http-server';
 import { loadConfig } from '../../../src/config';
-import type { ProblemCode } from '../../../src/contracts/problem-schema';
+import type { ProblemCode } from '../../../src/contracts/problem-table';
 import { freePort } from '../../../tools/local-stack/ports';
 import { POOL_TIMEOUTS } from '../../../src/db/pool';
 import { MAX_ACTIVE_SECRETS } from '../../../src/db/secrets';

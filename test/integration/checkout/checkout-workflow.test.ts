@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { type Lenders, createCheckoutActivities } from '../../../activities/checkout-activities';
+import { createCheckoutActivities } from '../../../activities/checkout-activities';
 import {
   findApplication,
   recordAgreement,
@@ -12,7 +12,9 @@ import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/p
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
-import { type Lender, type LenderAnswer, LenderUnavailable } from '../../../src/checkout/lender/lender';
+import { type Lender, type LenderAnswer, type Lenders, LenderUnavailable } from '../../../src/checkout/lender/lender';
+import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+import { createOrderCore } from '../../../src/checkout/order-core';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
 import { holdExpirySignal } from '../../../workflows/messages';
 import { apiOf } from '../../support/api';
@@ -373,6 +375,8 @@ describe('the expiry', () => {
   }, 240_000);
 });
 
+/** For activities that neither report nor hold the expiry. */
+const NO_WORKFLOWS = {} as OrderWorkflows;
 const holdExpiry = jest.fn<Promise<void>, [order: unknown, until: Date]>(() => Promise.resolve());
 beforeEach(() => holdExpiry.mockClear());
 
@@ -382,8 +386,7 @@ function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
     db: stack.db,
     lenders,
     payments: { sandbox: bank, live: undefined },
-    report: () => Promise.reject(new Error('not used')),
-    holdExpiry,
+    core: { ...createOrderCore({ db: stack.db, workflows: NO_WORKFLOWS }), holdExpiry },
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
     activities.askForResult(id),

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { findApplicants, replaceBrowser } from '../../../../src/checkout/db/application-browser';
 import {
+  findApplicants,
   findApplication,
   recordAgreement,
+  replaceBrowser,
   storeApplication,
   upsertPaymentTerm,
 } from '../../../../src/checkout/db/applications';
