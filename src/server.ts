@@ -8,7 +8,7 @@ import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { reportRejected } from './api/request-log';
 import { createCheckout } from './checkout/checkout';
-import type { ProviderDetails, ProviderDetailsOf } from './checkout/provider-details';
+import type { ProviderDetailsOf } from './checkout/provider-details';
 import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
 import { type Config, loadConfig } from './config';
 import { openDatabase } from './db/open-database';
@@ -22,7 +22,7 @@ import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-workflow';
 import { createOrderStarter } from './orders/start-orders';
 import { guardPayments } from './payments/guard-payments';
-import type { PaymentProvider, PaymentProviders } from './payments/payment-provider';
+import type { PaymentProviders } from './payments/payment-provider';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
@@ -143,19 +143,21 @@ function createProviderDetails(
 ): ProviderDetailsOf {
   const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
   const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
-  const create = (lender: Lender, provider: PaymentProvider | undefined): ProviderDetails => ({
-    lenderName,
-    banks: provider?.banks ?? [],
-    quote: (order, today) => lender.quote(order, today),
-    reviewTime: lender.reviewTime,
-    privacyUrl: privacyUrl ?? `${samples}/privacy/`,
-    termsUrl: termsUrl ?? `${samples}/terms/`,
-    creditAgreementUrl: creditAgreementUrl ?? `${samples}/credit-agreement/`,
-  });
-  const sandbox = create(lenders.sandbox, payments.sandbox);
-  const live = lenders.live && create(lenders.live, payments.live);
-  // Without a live lender, no page of a live order needs them.
-  return (order) => (order.sandbox ? sandbox : (live ?? sandbox));
+  return ({ sandbox, payLinkId }) => {
+    // Without a live lender, no page of a live order needs one.
+    const lender = sandbox ? lenders.sandbox : (lenders.live ?? lenders.sandbox);
+    const linkTo = (name: string, url = `${samples}/${name}/?order={pay_link_id}`): string =>
+      url.replaceAll('{pay_link_id}', payLinkId);
+    return {
+      lenderName,
+      payNow: sandbox ? payments.sandbox : payments.live,
+      quote: (order, today) => lender.quote(order, today),
+      reviewTime: lender.reviewTime,
+      privacyUrl: linkTo('privacy', privacyUrl),
+      termsUrl: linkTo('terms', termsUrl),
+      creditAgreementUrl: linkTo('credit-agreement', creditAgreementUrl),
+    };
+  };
 }
 
 if (require.main === module) {

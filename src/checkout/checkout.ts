@@ -45,7 +45,7 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
-  router.use(sampleDocumentRoutes().routes());
+  router.use(sampleDocumentRoutes(pathPrefix).routes());
   router.use(checkoutRoutes({ deps, csrf, identity, providerDetailsOf, pathPrefix, limits, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 

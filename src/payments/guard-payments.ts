@@ -33,6 +33,8 @@ function guard<P extends PaymentProvider>(provider: P, deadlineMs: number): P {
   return {
     ...provider,
     // A spread leaves out what an adapter inherits from its class.
+    name: provider.name,
+    regulation: provider.regulation,
     banks: provider.banks,
     start: (payment) => call(() => provider.start(payment)),
     statusOf: (id) => call(() => provider.statusOf(id)),

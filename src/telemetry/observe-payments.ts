@@ -26,6 +26,8 @@ function observe<P extends PaymentProvider>(provider: P, mode: AccountMode): P {
   return {
     ...provider,
     // A spread leaves out what an adapter inherits from its class.
+    name: provider.name,
+    regulation: provider.regulation,
     banks: provider.banks,
     start: (payment) => count('start', () => provider.start(payment)),
     statusOf: (id) => count('statusOf', () => provider.statusOf(id)),

@@ -6,6 +6,8 @@ import { parseMetrics } from '../../support/prometheus';
 
 /** A bank that rejects refunds. A class, as an adapter may be. */
 class Bank implements PaymentProvider {
+  readonly name = 'Open Pay';
+  readonly regulation = 'Open Pay Ltd is regulated by the FCA.';
   get banks() {
     return [{ id: 'oak', name: 'Oak Bank' }];
   }
