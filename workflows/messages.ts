@@ -6,8 +6,6 @@ import type { ChangeRequest, WorkflowOrderHistory } from '../src/domain/order';
 export const ORDER_TASK_QUEUE = 'orders';
 /** Webhook attempts. Slow receivers have slots of their own, so that they delay no save. */
 export const WEBHOOK_TASK_QUEUE = 'webhooks';
-/** Checkout workflows, and the calls to lenders and banks. */
-export const CHECKOUT_TASK_QUEUE = 'checkout';
 
 /** A run without a history reads the order's row. A first start carries it, which saves the read. */
 export interface OrderWorkflowInput {

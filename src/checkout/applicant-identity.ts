@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context } from './context';
-import type { Application } from '../domain/application';
-import type { Checkout } from '../orders/hosted-checkout';
+import type { Application } from './domain/application';
+import type { Checkout } from './hosted-checkout';
 import type { BrowserCookie } from './browser-cookie';
 import { type ApplicantState, checkoutState, isApplicantState } from './checkout-state';
 

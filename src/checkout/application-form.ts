@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Applicant } from '../domain/application';
+import type { Applicant } from './domain/application';
 import { formatPence, poundsToPence } from '../domain/money';
 
 /** The form's values as the customer typed them. */

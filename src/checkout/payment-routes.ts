@@ -1,8 +1,8 @@
 import type Router from '@koa/router';
 import type { State } from './context';
-import { cancelPayment, createPayment, startAtBank } from '../orders/customer-payments';
-import { ensurePaymentTerm } from '../orders/hosted-checkout';
 import { toFormValues } from './application-form';
+import { cancelPayment, createPayment, startAtBank } from './customer-payments';
+import { ensurePaymentTerm } from './hosted-checkout';
 import { checkoutState } from './checkout-state';
 import { BANK } from './pages/bank';
 import { bankRedirectPage } from './pages/paying';

@@ -1,6 +1,6 @@
-import type { Checkout } from '../../orders/hosted-checkout';
 import { formatPence } from '../../domain/money';
-import { isCurrent } from '../../domain/payment';
+import { isCurrent } from '../domain/payment';
+import type { Checkout } from '../hosted-checkout';
 import type { ApplicantState } from '../checkout-state';
 import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';

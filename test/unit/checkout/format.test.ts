@@ -6,7 +6,7 @@ import {
   formatDateTime,
   formatDeadline,
 } from '../../../src/checkout/format';
-import { monthlyInstalments } from '../../../src/lender/instalments';
+import { monthlyInstalments } from '../../../src/checkout/lender/instalments';
 
 test('dates and times are British and use London time', () => {
   expect(formatDate('2027-01-31')).toBe('31 January 2027');

@@ -9,11 +9,17 @@ import { otherBrowserPage } from '../../../src/checkout/pages/other-browser';
 import { payNowOfferedPage } from '../../../src/checkout/pages/pay-now-offered';
 import { bankRedirectPage, payingPage } from '../../../src/checkout/pages/paying';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
-import type { Payment } from '../../../src/domain/payment';
+import type { Payment } from '../../../src/checkout/domain/payment';
 import { ORDER, historyAfter } from '../../support/order-histories';
 import { PAID_LATER, PROVIDER_DETAILS } from '../../support/provider-details';
 
-const BRANDING = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: 'https://shop.example/help' };
+const BRANDING = {
+  shopUrl: null,
+  colour: null,
+  hasLogo: false,
+  contactEmail: null,
+  helpUrl: 'https://shop.example/help',
+};
 const LAYOUT: LayoutContext = { order: ORDER, branding: BRANDING, providerDetails: PROVIDER_DETAILS, path: '/pay/x' };
 const PAID: Payment = {
   id: '1',
