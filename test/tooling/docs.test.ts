@@ -41,17 +41,6 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
-/** Code that a page shows as that of a file: a link to the file and a colon, then the code. */
-const shown = docs.flatMap((page) =>
-  [...read(page).matchAll(/\]\([./]+(examples\/[^)]+)\):\n\n```\w+\n(.*?)^```$/gms)].map(
-    ([, file, code]) => [page, file!, code!] as const,
-  ),
-);
-
-test.each(shown)('%s shows the file %s unchanged', (_page, file, code) => {
-  expect(code).toBe(read(file));
-});
-
 test('every test that a page names exists', () => {
   const named = docs.flatMap((page) => matches(read(page), /`([\w./-]+\.test\.ts)`/g));
   expect(named.length).toBeGreaterThan(20);

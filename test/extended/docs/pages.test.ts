@@ -27,7 +27,7 @@ const PAGES: [page: string, section?: string][] = [
 ];
 /** Pages whose commands another test runs. */
 const TESTED_ELSEWHERE = [
-  ...['sellers/webhooks.md', 'sellers/verify-webhooks.md', 'sellers/clients.md', 'sellers/errors.md'],
+  ...['sellers/webhooks.md', 'sellers/clients.md', 'sellers/errors.md'],
   ...['operators/operate.md', 'operators/backups.md'],
   // `npm run containers`, `npm run kubernetes`
   ...['operators/compose.md', 'operators/kubernetes.md'],
@@ -45,7 +45,11 @@ const OWN_TERMINAL = ['npm run receiver\n', 'npm ci && npm start\n', 'npm ci && 
 
 const stack = useStack({
   sandbox: true,
-  env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', RESPONSE_HMAC_HEADER: 'X-Shop-Signature' },
+  env: {
+    CHECKOUT_BASE_URL: 'http://127.0.0.1:3000',
+    API_PUBLIC_URL: 'http://127.0.0.1:3000',
+    RESPONSE_HMAC_HEADER: 'X-Shop-Signature',
+  },
 });
 const receiver = useReceiver();
 let folder: string;

@@ -15,12 +15,7 @@ import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 import { codeBlocks } from './markdown-blocks';
 
-const verifiers = codeBlocks('docs/sellers/verify-webhooks.md');
-const blockIn = (language: string): string => {
-  const found = verifiers.filter((block) => block.language === language);
-  if (found.length !== 1) throw new Error(`docs/sellers/verify-webhooks.md has ${found.length} blocks in ${language}`);
-  return found[0]!.code;
-};
+const exampleCode = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, 'examples', file), 'utf8');
 
 const stack = useStack();
 const receiver = useReceiver();
@@ -31,14 +26,14 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
- * Programs around the code blocks: each reads secrets, headers and bodies (base64) as JSON, and prints the webhooks, or
+ * Programs around the functions that the page links to: each reads secrets, headers and bodies (base64) as JSON, and prints the webhooks, or
  * which of the documented errors it got. It crashes at any other error.
  */
 const VERIFIERS: Record<string, { command: string; file: string; program: () => string }> = {
   js: {
     command: process.execPath,
     file: 'verify.mjs',
-    program: () => `${blockIn('js')}
+    program: () => `${exampleCode('verify-webhook.mjs')}
 console.log(JSON.stringify(JSON.parse(process.argv[2]).map(({ secret, headers, body }) => {
   try {
     return verifyWebhook(secret, headers, Buffer.from(body, 'base64'));
@@ -52,7 +47,7 @@ console.log(JSON.stringify(JSON.parse(process.argv[2]).map(({ secret, headers, b
   python: {
     command: 'python3',
     file: 'verify.py',
-    program: () => `${blockIn('python')}
+    program: () => `${exampleCode('python/verify_webhook.py')}
 import sys
 def verified(given):
     try:
@@ -66,7 +61,7 @@ print(json.dumps([verified(given) for given in json.loads(sys.argv[1])]))`,
   php: {
     command: 'php',
     file: 'verify.php',
-    program: () => `${blockIn('php')}
+    program: () => `${exampleCode('php/verify_webhook.php')}
 set_error_handler(fn ($level, $message) => throw new Error($message));
 echo json_encode(array_map(function ($given) {
     try {
@@ -182,7 +177,7 @@ test('every curl command of docs/sellers/webhooks.md works unchanged', async () 
   const lines = codeBlocks('docs/sellers/webhooks.md')
     .filter(({ language }) => language === 'sh')
     .map(({ code }) => code);
-  expect(lines).toHaveLength(3);
+  expect(lines).toHaveLength(4);
   const env = {
     PATH: process.env.PATH,
     API: stack.api.url + BASE,
@@ -196,9 +191,12 @@ test('every curl command of docs/sellers/webhooks.md works unchanged', async () 
       );
     });
   await until(async () => (await pendingWebhooks()) === 0, 'every attempt is recorded');
-  const [list, sent, rotated] = [await run(lines[0]!), await run(lines[1]!), await run(lines[2]!)];
+  const answers: any[] = [];
+  for (const line of lines) answers.push(await run(line));
+  const [list, sent, headers, rotated] = answers;
   expect(list.data).toMatchObject([{ state: 'delivered' }]);
   expect(sent.data).toMatchObject({ delivered: true, status: 200 });
+  expect(headers.data.names).toEqual(['authorization']);
   expect(rotated.data.webhook_secret).toMatch(/^whsec_/);
 });
 
