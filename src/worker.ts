@@ -40,8 +40,7 @@ import { payloadCodecs } from './temporal/payload-codec';
 import { type OrderWorkflows, createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
 import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
-import { createIsolatedSender } from './webhooks/isolated-sender';
-import type { WebhookSender } from './webhooks/send';
+import { type WebhookSender, createWebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
 /** The maximum number of concurrent reads and writes of orders. */
@@ -59,12 +58,7 @@ export async function startWorker(
 ): Promise<ProcessPart & GaugeSources & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const { db, checkDatabase, end: endDatabase } = openDatabase(config, log);
-  const sender = createIsolatedSender({
-    policy: config.addressPolicy,
-    timeoutMs: config.webhookTimeoutMs,
-    concurrency: config.webhookConcurrency.total,
-    onError: (error) => log.error({ err: error }, 'webhook sender thread failed'),
-  });
+  const sender = createWebhookSender({ policy: config.addressPolicy, timeoutMs: config.webhookTimeoutMs });
   let isServing = (): boolean => false;
   const health = await serveHealth(config, { checkDatabase, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { loadDatabaseConfig } from '../config';
 import { toPricingBody } from '../contracts/order-mapper';
 import { type Branding, describeLogo, findBranding, saveBranding } from '../checkout/db/branding';
-import { type Account, listAccountChanges, listAccounts, setDisabled, updateAccount } from '../db/accounts';
+import { type Account, listAccounts, setDisabled, updateAccount } from '../db/accounts';
 import { createKey } from '../db/api-keys';
-import { type Db, type DbClient, inTransaction } from '../db/pool';
+import { type DbClient, inTransaction } from '../db/pool';
 import { insertWebhookSecret } from '../db/secrets';
 import { insertSeller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
@@ -14,7 +14,7 @@ import { type AccountOptions, addAccountOptions, toAccountSettings } from './acc
 import { uuid } from './arguments';
 import { UsageError } from './cli-error';
 import { type Row, print, toMode } from './output';
-import { requireAccount, sellerNotFound } from './require-account';
+import { requireAccount, sellerNotFound } from './look-up';
 import type { Services } from './services';
 
 export function addSellerCommands(program: Command, services: Services): void {
@@ -34,7 +34,6 @@ export function addSellerCommands(program: Command, services: Services): void {
     disabled: false,
     description: "accept a disabled seller's keys again, except those that were revoked",
   });
-  addHistory(seller, services);
 }
 
 function addCreate(seller: Command, services: Services): void {
@@ -68,11 +67,7 @@ type Settings = ReturnType<typeof toAccountSettings>;
 
 /** @returns false if the seller does not exist */
 async function saveSettings(client: DbClient, id: string, { account, branding }: Settings): Promise<boolean> {
-  const { shopUrl, colour, logo, contactEmail, helpUrl } = branding;
-  // For a logo, only its type is recorded.
-  const recorded = { shop_url: shopUrl, brand_colour: colour, logo: logo && logo.type };
-  const others = { ...recorded, contact_email: contactEmail, help_url: helpUrl };
-  if (!(await updateAccount(client, id, account, others))) return false;
+  if (!(await updateAccount(client, id, account))) return false;
   await saveBranding(client, id, branding);
   return true;
 }
@@ -83,19 +78,20 @@ function addShow(seller: Command, services: Services): void {
     .description('show one account')
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
-      await print(command, await readRow(services.db(), id));
+      await print(command, await readRow(services, id));
     });
 }
 
 function addList(seller: Command, services: Services): void {
   seller
     .command('list')
-    .description('list all accounts, oldest first')
-    .action(async (_options: unknown, command: Command) => {
-      const accounts = await listAccounts(services.db());
-      const rows = accounts.map(({ id, name, sandbox, createdAt, disabledAt }) => ({
+    .description('list accounts, oldest first')
+    .argument('[name]', 'only accounts whose name contains this text')
+    .action(async (name: string | undefined, _options: unknown, command: Command) => {
+      const accounts = await listAccounts(services.db(), name);
+      const rows = accounts.map(({ id, name: full, sandbox, createdAt, disabledAt }) => ({
         seller_id: id,
-        name,
+        name: full,
         mode: toMode(sandbox),
         created_at: createdAt,
         disabled_at: disabledAt,
@@ -119,7 +115,7 @@ function addUpdate(seller: Command, services: Services): void {
       throw new UsageError('nothing to update: pass a setting, such as --name');
     const isSaved = await inTransaction(services.db(), (client) => saveSettings(client, id, settings));
     if (!isSaved) throw sellerNotFound(id);
-    await print(command, await readRow(services.db(), id));
+    await print(command, await readRow(services, id));
   });
 }
 
@@ -136,27 +132,14 @@ function addSwitch(seller: Command, services: Services, { name, disabled, descri
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
       await setDisabled(services.db(), id, disabled);
-      await print(command, await readRow(services.db(), id));
+      await print(command, await readRow(services, id));
     });
 }
 
-function addHistory(seller: Command, services: Services): void {
-  seller
-    .command('history')
-    .description('list the changes that operators made to an account, oldest first')
-    .argument('<seller-id>', 'id of the seller', uuid)
-    .action(async (id: string, _options: unknown, command: Command) => {
-      await requireAccount(services.db(), id);
-      const entries = await listAccountChanges(services.db(), id);
-      await print(
-        command,
-        entries.map(({ at, changes }) => ({ at, changes })),
-      );
-    });
-}
-
-async function readRow(db: Db, id: string): Promise<Row> {
-  return toRow(await requireAccount(db, id), await findBranding(db, id), await describeLogo(db, id));
+async function readRow(services: Services, id: string): Promise<Row> {
+  const account = await requireAccount(services, id);
+  const db = services.db();
+  return toRow(account, await findBranding(db, id), await describeLogo(db, id));
 }
 
 function toRow(account: Account, branding: Branding, logo: { type: string; size: number } | null): Row {

@@ -1,5 +1,3 @@
-import { toPricingBody } from '../contracts/order-mapper';
-import { penceToPounds } from '../domain/money';
 import type { Pricing } from '../domain/order';
 import type { DbClient } from './pool';
 
@@ -43,61 +41,42 @@ export async function findAccount(db: DbClient, sellerId: string): Promise<Accou
   return rows[0] && toAccount(rows[0]);
 }
 
-/** Lists all accounts, oldest first. */
-export async function listAccounts(db: DbClient): Promise<Account[]> {
-  const { rows } = await db.query<AccountRow>(`select ${ACCOUNT_COLUMNS} from seller order by created_at, id`);
+/**
+ * Lists accounts, oldest first.
+ * @param name only accounts whose name contains this text, in any case
+ */
+export async function listAccounts(db: DbClient, name?: string): Promise<Account[]> {
+  const { rows } = await db.query<AccountRow>(
+    `select ${ACCOUNT_COLUMNS} from seller where $1::text is null or strpos(lower(name), lower($1)) > 0
+     order by created_at, id`,
+    [name],
+  );
   return rows.map(toAccount);
 }
 
 /**
- * Changes settings of an account and records the change. Existing orders keep what they have copied from the account.
- * @param others changes that are recorded with these, under their names on the wire
+ * Changes settings of an account. Existing orders keep what they have copied from the account.
  * @returns false if the seller does not exist
  */
 export async function updateAccount(
   db: DbClient,
   sellerId: string,
   settings: Partial<AccountSettings>,
-  others: Record<string, unknown> = {},
 ): Promise<boolean> {
   const columns = Object.entries(toColumns(settings)).filter(([, value]) => value !== undefined);
-  const assignments = columns.map(([column], index) => `${column} = $${index + 3}`);
-  const changed =
-    columns.length > 0
-      ? `update seller set ${assignments.join(', ')} where id = $1 returning id`
-      : 'select id from seller where id = $1';
-  const { rowCount } = await db.query(
-    `with changed as (${changed})
-     insert into seller_change (seller_id, changes) select id, $2 from changed`,
-    [sellerId, JSON.stringify({ ...toRecordedChange(settings), ...others }), ...columns.map(([, value]) => value)],
-  );
+  if (columns.length === 0) return (await findAccount(db, sellerId)) !== undefined;
+  const assignments = columns.map(([column], index) => `${column} = $${index + 2}`);
+  const values = [sellerId, ...columns.map(([, value]) => value)];
+  const { rowCount } = await db.query(`update seller set ${assignments.join(', ')} where id = $1`, values);
   return rowCount === 1;
 }
 
-/** Disables or enables an account, and records the change. The seller's keys stop or start to work within a second. */
+/** Disables or enables an account. The seller's keys stop or start to work within a second. */
 export async function setDisabled(db: DbClient, sellerId: string, disabled: boolean): Promise<void> {
-  await db.query(
-    `with changed as (
-       update seller set disabled_at = case when $2 then now() end
-       where id = $1 and (disabled_at is null) = $2 returning id
-     )
-     insert into seller_change (seller_id, changes) select id, $3 from changed`,
-    [sellerId, disabled, JSON.stringify({ disabled })],
-  );
-}
-
-interface AccountChange {
-  at: Date;
-  changes: Record<string, unknown>;
-}
-
-/** Lists the changes that operators made to an account, oldest first. */
-export async function listAccountChanges(db: DbClient, sellerId: string): Promise<AccountChange[]> {
-  const { rows } = await db.query<AccountChange>(
-    'select at, changes from seller_change where seller_id = $1 order by id',
-    [sellerId],
-  );
-  return rows;
+  await db.query('update seller set disabled_at = case when $2 then coalesce(disabled_at, now()) end where id = $1', [
+    sellerId,
+    disabled,
+  ]);
 }
 
 /** An undefined column stays as it is. The column names go into the statement unescaped. */
@@ -108,18 +87,6 @@ function toColumns({ maxOrderAmountPence, ...settings }: Partial<AccountSettings
     default_cancel_url: settings.defaultCancelUrl,
     pricing: settings.pricing,
     max_order_amount_pence: maxOrderAmountPence,
-    rate_limit: settings.rateLimit,
-  };
-}
-
-/** The settings under their names on the wire. */
-function toRecordedChange({ maxOrderAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
-  return {
-    name: settings.name,
-    redirect_url: settings.defaultRedirectUrl,
-    cancel_url: settings.defaultCancelUrl,
-    pricing: settings.pricing && toPricingBody(settings.pricing),
-    max_order_amount: maxOrderAmountPence && penceToPounds(maxOrderAmountPence),
     rate_limit: settings.rateLimit,
   };
 }

@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { ApplicationFailure, type SignalDefinition } from '@temporalio/common';
+import { ApplicationFailure, type SignalDefinition, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
 import {
   CHANGE_REFUSED,
@@ -72,6 +72,9 @@ export class VersionDiffers extends Error {
   }
 }
 
+/** A workflow with this id is running. It continues, and nothing was started. */
+export class AlreadyRunning extends Error {}
+
 /** The run closed before it made the change. The row shows whether a new run can make it. */
 export class RunClosed extends Error {}
 
@@ -103,7 +106,11 @@ export interface OrderWorkflows extends RunLists {
   change(order: Order, request: ChangeRequest): Promise<OrderState>;
   /** Sends a webhook of the order once more. @throws CallNotMade */
   resendWebhook(order: Order, eventId: string): Promise<void>;
-  /** Resends many webhooks, some a second. @returns the id of the workflow that does it */
+  /**
+   * Resends many webhooks, some a second.
+   * @returns the id of the workflow that does it
+   * @throws CallNotMade, or AlreadyRunning if the workflow with this id has not ended
+   */
   resendWebhooks(selection: WebhookSelection, id: string): Promise<string>;
   /** Keeps an order from expiring before a time. @throws CallNotMade */
   holdExpiry(order: Order, until: Date): Promise<void>;
@@ -226,14 +233,25 @@ export function createOrderWorkflows(
     resendWebhook: (order, eventId) => signalOrder(order, resendWebhookSignal, eventId),
 
     async resendWebhooks(selection, id) {
-      const started = await callWithin(startTimeoutMs, () =>
-        workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
-          taskQueue: ORDER_TASK_QUEUE,
-          workflowId: `resend-webhooks-${id}`,
-          args: [selection],
-        }),
-      );
-      return started.workflowId;
+      const { sellerId } = selection;
+      const resendId = `resend-webhooks-${id}`;
+      try {
+        await callWithin(startTimeoutMs, () =>
+          workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
+            taskQueue: ORDER_TASK_QUEUE,
+            workflowId: resendId,
+            ...(sellerId !== undefined && {
+              priority: { fairnessKey: sellerId },
+              typedSearchAttributes: new TypedSearchAttributes([{ key: sellerIdKey, value: sellerId }]),
+            }),
+            args: [selection],
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        throw new AlreadyRunning(`${resendId} is running`, { cause: error });
+      }
+      return resendId;
     },
 
     holdExpiry: (order, until) => signalOrder(order, holdExpirySignal, until.toISOString()),

@@ -24,15 +24,6 @@ create table seller (
   unique (id, sandbox)
 );
 
--- The audit log of an account: the seller row keeps only the current settings.
-create table seller_change (
-  id bigint generated always as identity primary key,
-  seller_id uuid not null references seller,
-  at timestamptz not null default now(),
-  changes jsonb not null
-);
-create index seller_change_by_seller on seller_change (seller_id);
-
 -- A key is found by its SHA-256 digest. The key itself is never stored.
 create table api_key (
   digest bytea primary key,
