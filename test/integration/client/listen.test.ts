@@ -11,6 +11,7 @@ import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useSharedStack();
+/** Live accounts need no lender in it. */
 /** The `webhook_url`, and the receiver on the developer's machine. */
 const [remote, local] = [useReceiver(), useReceiver()];
 
