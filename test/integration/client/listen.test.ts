@@ -11,7 +11,6 @@ import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useSharedStack();
-/** Live accounts need no lender in it. */
 /** The `webhook_url`, and the receiver on the developer's machine. */
 const [remote, local] = [useReceiver(), useReceiver()];
 
