@@ -32,7 +32,7 @@ const LAYERS = {
   concurrency: [],
   db: ['domain', 'contracts', 'encryption'],
   // What it measures calls it. It knows senders, lenders and payment providers by type, to wrap them.
-  telemetry: ['domain', 'db', 'package', 'webhooks:type', 'lender:type', 'payments:type'],
+  telemetry: ['domain', 'db', 'messages', 'package', 'webhooks:type', 'lender:type', 'payments:type'],
   webhooks: ['domain', 'contracts', 'encryption', 'db'],
   lender: ['domain'],
   payments: ['domain', 'db', 'lender'],
@@ -43,7 +43,10 @@ const LAYERS = {
   orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal', 'concurrency'],
   api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'concurrency', 'package'],
   checkout: ['domain', 'contracts', 'db', 'lender', 'payments', 'orders', 'concurrency'],
-  cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'package'],
+  cli: [
+    ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'package'],
+    'messages',
+  ],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],
   config: ['domain', 'encryption'],

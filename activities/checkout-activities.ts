@@ -2,10 +2,11 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
 import { readClock } from '../src/db/clock';
-import { type StoredOrder, findOrder } from '../src/db/find-orders';
+import { findOrder } from '../src/db/find-orders';
 import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
+import type { Order } from '../src/domain/order';
 import { type Payment, holdUntil, isCurrent, isInProgress } from '../src/domain/payment';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import {
@@ -58,13 +59,13 @@ export interface CheckoutActivityOptions {
   /** Reports an event to the order. A refusal is no error: the order has changed since. */
   report: (orderId: string, report: CheckoutReport) => Promise<void>;
   /** @see holdExpirySignal */
-  holdExpiry: (order: StoredOrder['order'], until: Date) => Promise<void>;
+  holdExpiry: (order: Order, until: Date) => Promise<void>;
 }
 
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
 export function createCheckoutActivities({ db, lenders, payments, report, holdExpiry }: CheckoutActivityOptions) {
   /** A paid payment is an approval, and completes the order, whether the browser returns or not. */
-  async function askBank({ order }: StoredOrder, payment: Payment): Promise<CheckoutResult> {
+  async function askBank(order: Order, payment: Payment): Promise<CheckoutResult> {
     if (isFinal(order.status)) return { reports: [], hasPayment: true };
     const until = payment.ageMs < LONGEST_HOLD_MS ? holdUntil(order, Date.now()) : undefined;
     if (until) await holdExpiry(order, until);
@@ -77,7 +78,7 @@ export function createCheckoutActivities({ db, lenders, payments, report, holdEx
     throw askAgain('the bank has not decided yet', checkAfterMs(payment));
   }
 
-  async function askLender({ order }: StoredOrder): Promise<CheckoutResult> {
+  async function askLender(order: Order): Promise<CheckoutResult> {
     const application = await findApplication(db, order.id);
     if (!application || isFinal(order.status)) return NOTHING;
     if (application.agreedAt && order.status === 'APPROVED')
@@ -108,18 +109,18 @@ export function createCheckoutActivities({ db, lenders, payments, report, holdEx
      * until there is one, each time with the delay until the next attempt.
      */
     async askForResult(orderId: string): Promise<CheckoutResult> {
-      const stored = await findOrder(db, orderId);
-      if (!stored) return NOTHING;
+      const order = await findOrder(db, orderId);
+      if (!order) return NOTHING;
       const payment = await findLastPayment(db, orderId);
-      return payment && isCurrent(payment.status) ? askBank(stored, payment) : askLender(stored);
+      return payment && isCurrent(payment.status) ? askBank(order, payment) : askLender(order);
     },
 
     reportToOrder: (orderId: string, reported: CheckoutReport): Promise<void> => report(orderId, reported),
 
     /** Cancels or refunds the payments of a closed order that have not completed it. Fails until all are over. */
     async reversePayments(orderId: string): Promise<void> {
-      const stored = await findOrder(db, orderId);
-      if (!stored || !isFinal(stored.order.status)) return;
+      const order = await findOrder(db, orderId);
+      if (!order || !isFinal(order.status)) return;
       await closePaidPayment(db, orderId);
       for (const payment of await findOpenPayments(db, orderId)) {
         const status = await reversePayment({ db, payments }, payment).catch(bankFailed);

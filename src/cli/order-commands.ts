@@ -4,7 +4,7 @@ import { toOrderBody } from '../contracts/order-mapper';
 import { type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
-import { workflowId } from '../domain/order';
+import { workflowId } from '../../workflows/messages';
 import { integer, timeOption, uuid } from './arguments';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
@@ -59,7 +59,7 @@ function addList(order: Command, services: Services): void {
       if (filter.after !== undefined && orders.length === 0) await requireOrder(services, filter.after);
       await print(
         command,
-        orders.map(({ order: listed }) => ({
+        orders.map((listed) => ({
           id: listed.id,
           seller_id: listed.sellerId,
           seller_name: listed.sellerName,
@@ -85,15 +85,15 @@ function addTimeline(order: Command, services: Services): void {
     });
 }
 
-function toRow({ order, attachments, started }: StoredOrder, checkoutBaseUrl: string): Row {
+function toRow(order: StoredOrder, checkoutBaseUrl: string): Row {
   return {
-    ...toOrderBody(order, attachments, checkoutBaseUrl),
+    ...toOrderBody(order, checkoutBaseUrl),
     seller_id: order.sellerId,
     mode: toMode(order.sandbox),
     webhook_url: order.webhookUrl,
     expires_at: order.expiresAt,
     version: order.version,
     workflow_id: workflowId(order.id),
-    workflow_started: started,
+    workflow_started: order.started,
   };
 }

@@ -117,7 +117,7 @@ async function resendByIds(services: Services, ids: string[], dryRun: boolean, c
   }
   if (dryRun) return print(command, { would_resend: selected.size });
   const workflows = await services.workflows();
-  for (const [id, { order }] of selected) await workflows.resendWebhook(order, id);
+  for (const [id, order] of selected) await workflows.resendWebhook(order, id);
   await print(command, { resending: selected.size });
 }
 

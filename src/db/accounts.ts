@@ -34,10 +34,9 @@ export interface Account extends Omit<AccountSettings, 'logo'> {
   disabledAt: Date | null;
 }
 
-interface AccountRow extends Omit<Account, 'logo' | 'maxOrderAmountPence'> {
+interface AccountRow extends Omit<Account, 'logo'> {
   logoType: LogoType | null;
   logoSize: number | null;
-  maxOrderAmountPence: string | null;
 }
 
 const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedirectUrl",
@@ -46,12 +45,8 @@ const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedi
   contact_email as "contactEmail", help_url as "helpUrl", max_order_amount_pence as "maxOrderAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 
-function toAccount({ logoType, logoSize, maxOrderAmountPence, ...row }: AccountRow): Account {
-  return {
-    ...row,
-    logo: logoType === null ? null : { type: logoType, size: logoSize ?? 0 },
-    maxOrderAmountPence: maxOrderAmountPence === null ? null : Number(maxOrderAmountPence),
-  };
+function toAccount({ logoType, logoSize, ...row }: AccountRow): Account {
+  return { ...row, logo: logoType === null ? null : { type: logoType, size: logoSize ?? 0 } };
 }
 
 export async function findAccount(db: DbClient, sellerId: string): Promise<Account | undefined> {

@@ -4,7 +4,7 @@ import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm }
 import { type Branding, findBranding } from '../db/branding';
 import { findLastPayment } from '../db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../domain/application';
-import type { OrderHistory, PaymentTerm } from '../domain/order';
+import type { Order, PaymentTerm } from '../domain/order';
 import { type Payment, holdUntil, isCurrent } from '../domain/payment';
 import type { Actor, OrderStatus, ProgressEvent } from '../domain/status';
 import { availableTerms } from '../payments/payment-provider';
@@ -19,7 +19,8 @@ import { readByPayLink, readStored } from './read-order';
 export class NoProviderError extends Error {}
 
 /** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
-export interface Checkout extends OrderHistory {
+export interface Checkout {
+  order: Order;
   application: Application | undefined;
   /** The last payment that was started. */
   payment: Payment | undefined;
@@ -31,7 +32,7 @@ export interface Checkout extends OrderHistory {
  * @throws Problem `not_found`, or NoProviderError
  */
 export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
-  const { order, changes } = await readByPayLink(deps, payLinkId);
+  const order = await readByPayLink(deps, payLinkId);
   if (!order.sandbox && !deps.hasLiveLender) throw new NoProviderError();
   const [application, payment, branding] = await Promise.all([
     findApplication(deps.db, order.id),
@@ -41,7 +42,7 @@ export async function readCheckout(deps: OrderDependencies, payLinkId: string): 
   const allowedPaymentTerms = availableTerms(deps.payments, order);
   const asksForTerm = isUndecided(order.status) && !(payment && isCurrent(payment.status));
   if (asksForTerm && allowedPaymentTerms.length === 0) throw new NoProviderError();
-  return { order: { ...order, allowedPaymentTerms }, changes, application, payment, branding };
+  return { order: { ...order, allowedPaymentTerms }, application, payment, branding };
 }
 
 /** True while nobody has approved the order or closed it. */

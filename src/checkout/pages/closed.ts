@@ -65,8 +65,8 @@ export function closedPage(
   providerDetails: ProviderDetails,
   code?: Html,
 ): Page {
-  const { order, changes, branding } = checkout;
-  const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
+  const { order, branding } = checkout;
+  const closing = order.changes.find(({ to }) => to === 'UNSUCCESSFUL');
   const { title, sentences } = MESSAGES[state](checkout, closing, providerDetails);
   const [why, ...next] = sentences;
   const isOpen = state === 'approved-elsewhere';

@@ -10,8 +10,8 @@ import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/p
 import { refreshPayment } from '../../../src/payments/refresh-payment';
 import { createSandboxBank } from '../../../src/payments/sandbox-bank';
 import { useDatabase } from '../../support/database';
-import { insertNewOrder, saveHistory } from '../../support/new-orders';
-import { applyEvents, atMinute, request } from '../../support/order-histories';
+import { insertNewOrder, saveChanges } from '../../support/new-orders';
+import { applyEvents, atMinute, request } from '../../support/domain-orders';
 
 const database = useDatabase('test');
 
@@ -37,14 +37,14 @@ async function insertPayment(
   { channel = 'api', startedAt = 1.5, status = 'processing' }: Options = {},
 ): Promise<string> {
   const { db } = database;
-  const history = await insertNewOrder(db);
-  await saveHistory(db, applyEvents(history, ...events.map((event) => request(event, { channel }))));
+  const order = await insertNewOrder(db);
+  await saveChanges(db, applyEvents(order, ...events.map((event) => request(event, { channel }))));
   await db.query("insert into payment (order_id, bank, status, started_at) values ($1, 'oak', $2, $3)", [
-    history.order.id,
+    order.id,
     status,
     atMinute(startedAt),
   ]);
-  return history.order.id;
+  return order.id;
 }
 
 /** Makes one attempt at the activity, as the checkout's workflow does. */
