@@ -1,25 +1,29 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
+import { findApplication, recordDecision, recordReferral } from '../src/checkout/db/applications';
 import { readClock } from '../src/db/clock';
-import { findOrder } from '../src/db/find-orders';
-import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/db/payments';
+import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/checkout/db/payments';
 import type { Db } from '../src/db/pool';
-import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
+import { DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
+import { type Payment, holdUntil, isCurrent, isInProgress } from '../src/checkout/domain/payment';
 import type { Order } from '../src/domain/order';
-import { type Payment, holdUntil, isCurrent, isInProgress } from '../src/domain/payment';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import {
   type Lender,
   type LenderAnswer,
   type LenderApplication,
+  type Lenders,
   LenderUnavailable,
   remedyFor,
-} from '../src/lender/lender';
-import { LenderBusy } from '../src/lender/limit-calls';
-import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../src/payments/payment-provider';
-import { refreshPayment } from '../src/payments/refresh-payment';
-import { reversePayment } from '../src/payments/reverse-payment';
+} from '../src/checkout/lender/lender';
+import { LenderBusy } from '../src/checkout/lender/guard-lender';
+import type { OrderCore } from '../src/checkout/order-core';
+import {
+  type PaymentProviders,
+  PaymentProviderUnavailable,
+  availableTerms,
+} from '../src/checkout/payments/payment-provider';
+import { refreshPayment, reversePayment } from '../src/checkout/payments/settle-payment';
 
 /** What the checkout reports to the order. */
 export interface CheckoutReport {
@@ -44,31 +48,22 @@ const LONGEST_BUSY_MS = 30_000;
 /** A payment that the bank does not decide on for longer no longer holds the expiry. If it is paid later, it is refunded. */
 const LONGEST_HOLD_MS = 86_400_000;
 
-/** Who decides on the applications of the hosted checkout, by the kind of account. */
-export interface Lenders {
-  /** Undefined if there is no hosted checkout. */
-  sandbox: Lender | undefined;
-  /** Undefined if no real lender is configured. */
-  live: Lender | undefined;
-}
-
 export interface CheckoutActivityOptions {
   db: Db;
   lenders: Lenders;
   payments: PaymentProviders;
-  /** Reports an event to the order. A refusal is no error: the order has changed since. */
-  report: (orderId: string, report: CheckoutReport) => Promise<void>;
-  /** @see holdExpirySignal */
-  holdExpiry: (order: Order, until: Date) => Promise<void>;
+  core: Pick<OrderCore, 'find' | 'report' | 'holdExpiry'>;
 }
 
+export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
+
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
-export function createCheckoutActivities({ db, lenders, payments, report, holdExpiry }: CheckoutActivityOptions) {
+export function createCheckoutActivities({ db, lenders, payments, core }: CheckoutActivityOptions) {
   /** A paid payment is an approval, and completes the order, whether the browser returns or not. */
   async function askBank(order: Order, payment: Payment): Promise<CheckoutResult> {
     if (isFinal(order.status)) return { reports: [], hasPayment: true };
     const until = payment.ageMs < LONGEST_HOLD_MS ? holdUntil(order, Date.now()) : undefined;
-    if (until) await holdExpiry(order, until);
+    if (until) await core.holdExpiry(order, until);
     const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
     if (status === 'paid') {
       const approved = { event: 'approved', actor: 'checkout', reason: null } as const;
@@ -109,17 +104,18 @@ export function createCheckoutActivities({ db, lenders, payments, report, holdEx
      * until there is one, each time with the delay until the next attempt.
      */
     async askForResult(orderId: string): Promise<CheckoutResult> {
-      const order = await findOrder(db, orderId);
+      const order = await core.find(orderId);
       if (!order) return NOTHING;
       const payment = await findLastPayment(db, orderId);
       return payment && isCurrent(payment.status) ? askBank(order, payment) : askLender(order);
     },
 
-    reportToOrder: (orderId: string, reported: CheckoutReport): Promise<void> => report(orderId, reported),
+    reportToOrder: (orderId: string, { event, actor, reason }: CheckoutReport): Promise<void> =>
+      core.report(orderId, event, { actor, reason }),
 
     /** Cancels or refunds the payments of a closed order that have not completed it. Fails until all are over. */
     async reversePayments(orderId: string): Promise<void> {
-      const order = await findOrder(db, orderId);
+      const order = await core.find(orderId);
       if (!order || !isFinal(order.status)) return;
       await closePaidPayment(db, orderId);
       for (const payment of await findOpenPayments(db, orderId)) {

@@ -43,11 +43,14 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
 /** Temporal waits, and shows the message and the time of the next attempt. */
 function retryLater(error: unknown): never {
   if (!(error instanceof RetryLater)) throw error;
-  throw ApplicationFailure.create({
+  const failure = ApplicationFailure.create({
     message: error.message,
     type: 'WebhookNotDelivered',
     // The service's own log and metrics report it.
     category: ApplicationFailureCategory.BENIGN,
     nextRetryDelay: Math.max(Math.round(error.delayMs), 1),
   });
+  // The endpoint failed, not this code: the Temporal UI would show the stack beside the message.
+  failure.stack = '';
+  throw failure;
 }

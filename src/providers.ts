@@ -1,16 +1,16 @@
-import type { Lenders } from '../activities';
 import type { Config } from './config';
 import type { DbClient } from './db/pool';
-import { createSandboxPaymentStore } from './db/sandbox-payments';
-import { createSandboxLender } from './lender/sandbox';
-import type { PaymentProviders } from './payments/payment-provider';
-import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
+import { createSandboxPaymentStore } from './checkout/db/sandbox-payments';
+import type { Lenders } from './checkout/lender/lender';
+import { createSandboxLender } from './checkout/lender/sandbox';
+import type { PaymentProviders } from './checkout/payments/payment-provider';
+import { type SandboxBank, createSandboxBank } from './checkout/payments/sandbox-bank';
 
 /**
  * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes
  * `live`: see docs/hosted-checkout.md.
  */
-export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lenders {
+export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Pick<Config, 'hostedCheckout'>): Lenders {
   return {
     sandbox: lender === 'none' ? undefined : createSandboxLender(sandboxReferralMs),
     live: undefined,

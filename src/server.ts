@@ -7,28 +7,28 @@ import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { reportRejected } from './api/request-log';
+import { CHECKOUT_BACKLOG } from './checkout/backlog';
 import { createCheckout } from './checkout/checkout';
-import type { ProviderDetails, ProviderDetailsOf } from './checkout/provider-details';
-import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
+import { createCheckoutWorkflows } from './checkout/checkout-workflows';
+import { createOrderCore } from './checkout/order-core';
+import { guardPayments } from './checkout/payments/guard-payments';
 import { type Config, loadConfig } from './config';
 import { openDatabase } from './db/open-database';
 import type { Db } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
+import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
-import type { Lender } from './lender/lender';
 import { createLogger } from './logger';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-workflow';
 import { createOrderStarter } from './orders/start-orders';
-import { guardPayments } from './payments/guard-payments';
-import type { PaymentProvider, PaymentProviders } from './payments/payment-provider';
 import { lendersOf, paymentProvidersOf } from './providers';
+import { type TemporalCalls, createTemporalCalls } from './temporal/calls';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
-import { observePayments } from './telemetry/observe-payments';
 import { tracing } from './telemetry/tracing';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
@@ -44,27 +44,35 @@ export async function startServer(
 ): Promise<ProcessPart & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const { db, insertDb, checkDatabase, end: endDatabase } = openDatabase(config, log);
-  const lenders = lendersOf(config);
-  const deps = createOrderDependencies(config, { client, db, insertDb, lenders, log });
-  const { workflows, starter, payments } = deps;
+  const calls = createTemporalCalls(client);
+  const deps = createOrderDependencies(config, { client, calls, db, insertDb, log });
+  const { workflows, starter, keys } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(db, config.rateLimits, log);
-  const { applicationRetentionMs } = config.hostedCheckout;
-  const { sandbox: lender } = lenders;
-  if (config.production && lender && !lenders.live)
+  const lenders = lendersOf(config);
+  const { sandbox } = lenders;
+  const payments = guardPayments(paymentProvidersOf(config, db));
+  if (config.production && sandbox && !lenders.live)
     log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
   const app = createApp({
     api: config.api,
     deps,
     limits,
     checkout:
-      lender &&
+      sandbox &&
       createCheckout({
-        deps,
+        deps: {
+          core: createOrderCore({ db, workflows }),
+          workflows: createCheckoutWorkflows(client, config, calls),
+          hasLiveLender: lenders.live !== undefined,
+          checkoutBaseUrl: config.checkoutBaseUrl,
+          ...{ db, payments, log },
+        },
         limits,
-        retentionMs: applicationRetentionMs,
-        providerDetailsOf: createProviderDetails(config, { sandbox: lender, live: lenders.live }, payments),
+        readSecret: () => findServiceSecret(db, keys, 'checkout'),
+        settings: config.hostedCheckout,
+        lenders: { sandbox, live: lenders.live },
         sandboxBank: payments.sandbox,
       }),
     trustedProxies: config.trustedProxies,
@@ -91,6 +99,7 @@ export async function startServer(
     port: http.port,
     db,
     checkDatabase,
+    backlogs: sandbox ? [CHECKOUT_BACKLOG] : [],
     schemaChecked,
     stopsWithinMs: config.shutdownDelayMs + config.shutdownGraceMs,
     async stop() {
@@ -107,15 +116,9 @@ export async function startServer(
 
 function createOrderDependencies(
   config: Config,
-  {
-    client,
-    db,
-    insertDb,
-    lenders,
-    log,
-  }: { client: Client; db: Db; insertDb: Db; lenders: ReturnType<typeof lendersOf>; log: Logger },
+  { client, calls, db, insertDb, log }: { client: Client; calls: TemporalCalls; db: Db; insertDb: Db; log: Logger },
 ) {
-  const workflows = createOrderWorkflows(client, config);
+  const workflows = createOrderWorkflows(client, config, calls);
   return {
     db,
     insertDb,
@@ -128,34 +131,10 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
-    payments: observePayments(guardPayments(paymentProvidersOf(config, db))),
     checkoutBaseUrl: config.checkoutBaseUrl,
-    hasLiveLender: lenders.live !== undefined,
     expiresAfterMs: config.orderExpiresAfterMs,
     log,
   } satisfies OrderDependencies;
-}
-
-function createProviderDetails(
-  { checkoutBaseUrl, hostedCheckout }: Config,
-  lenders: { sandbox: Lender; live: Lender | undefined },
-  payments: PaymentProviders,
-): ProviderDetailsOf {
-  const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
-  const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
-  const create = (lender: Lender, provider: PaymentProvider | undefined): ProviderDetails => ({
-    lenderName,
-    banks: provider?.banks ?? [],
-    quote: (order, today) => lender.quote(order, today),
-    reviewTime: lender.reviewTime,
-    privacyUrl: privacyUrl ?? `${samples}/privacy/`,
-    termsUrl: termsUrl ?? `${samples}/terms/`,
-    creditAgreementUrl: creditAgreementUrl ?? `${samples}/credit-agreement/`,
-  });
-  const sandbox = create(lenders.sandbox, payments.sandbox);
-  const live = lenders.live && create(lenders.live, payments.live);
-  // Without a live lender, no page of a live order needs them.
-  return (order) => (order.sandbox ? sandbox : (live ?? sandbox));
 }
 
 if (require.main === module) {

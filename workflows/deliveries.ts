@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { WebhookActivities, WebhookRef } from '../activities';
 import { type OrderChange, isStatusChange } from '../src/domain/order';
+import { isUuid } from '../src/domain/uuid';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 const { sendWebhook, resendWebhook } = proxyActivities<WebhookActivities>({
@@ -63,7 +64,9 @@ export class Deliveries {
 
   /** Sends a webhook once more. If it is the first pending one, its delivery may have ended with that. */
   async resend(eventId: string): Promise<void> {
-    await resendWebhook.executeWithOptions({ summary: 'resend a webhook' }, [eventId]);
+    // A signal of a person can carry anything.
+    const summary = isUuid(eventId) ? `resend webhook ${eventId}` : 'resend an unknown webhook';
+    await resendWebhook.executeWithOptions({ summary }, [eventId]);
     this.callAgain();
   }
 

@@ -6,8 +6,6 @@ import type { ChangeRequest, OrderState } from '../src/domain/order';
 export const ORDER_TASK_QUEUE = 'orders';
 /** Webhook attempts. Slow receivers have slots of their own, so that they delay no save. */
 export const WEBHOOK_TASK_QUEUE = 'webhooks';
-/** Checkout workflows, and the calls to lenders and banks. */
-export const CHECKOUT_TASK_QUEUE = 'checkout';
 
 /** The id of an order's workflow is this, followed by the order's id. */
 export const WORKFLOW_ID_PREFIX = 'order-';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import express from 'express';
-import { OrderServiceError, WebhookVerificationError, verifyWebhook } from 'order-service/client';
+import { WebhookVerificationError, verifyWebhook } from 'order-service/client';
 import { messagePage, orderPage, productPage } from './pages.mjs';
 
 const PRODUCT = { name: 'Coffee machine', amount: 1234.5 };
@@ -71,7 +71,13 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
 
   shop.get('/return', async (request, response) => {
     // Anyone can open this page: only the order's status proves the payment, and only its customer sees the pay link.
-    const order = await orders.retrieve(String(request.query.orderId));
+    const order = await orders.retrieve(String(request.query.orderId)).catch((error) => {
+      if (error.code !== 'not_found') throw error;
+    });
+    if (!order) {
+      response.status(404).send(messagePage('Order not found', 'The link may be incomplete.'));
+      return;
+    }
     const cookies = request.get('Cookie')?.split('; ') ?? [];
     const isCustomer = cookies.some((one) => one.startsWith('cart=') && one.replace('=', '-') === order.reference);
     const isOurs = order.webhook_url === webhookUrl;
@@ -113,10 +119,6 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
 
   shop.use((error, request, response, next) => {
     if (response.headersSent) return next(error);
-    if (error instanceof OrderServiceError && error.status === 404) {
-      response.status(404).send(messagePage('Order not found', 'The link may be incomplete.'));
-      return;
-    }
     console.error(error);
     // The customer may have paid: the shop does not know.
     const text = 'If you have paid, do not pay again: we have your order. Otherwise, try again in a minute.';

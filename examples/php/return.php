@@ -3,7 +3,16 @@
 // pay link nor the reference, because the cart in it leads to the pay link.
 require 'order_service.php';
 
-$order = order_service('GET', '/order/' . rawurlencode($_GET['orderId'] ?? '') . '/');
+$id = $_GET['orderId'] ?? '';
+try {
+    $order = order_service('GET', '/order/' . rawurlencode(is_string($id) ? $id : '') . '/');
+} catch (OrderServiceException $error) {
+    if (($error->problem['code'] ?? '') !== 'not_found') {
+        throw $error;
+    }
+    http_response_code(404);
+    exit('<title>Coffee shop</title><h1>Order not found</h1><p>The link may be incomplete.</p>');
+}
 $paid = $order['status'] === 'SUCCESSFUL';
 ?>
 <title>Coffee shop</title>

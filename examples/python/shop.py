@@ -95,13 +95,19 @@ def pay(cart: str) -> str:
         call("DELETE", f"/order/{order_id}/")
 
 
-def return_page(order_id: str) -> str:
+def return_page(order_id: str) -> tuple[int, str]:
+    """Returns the status and the page."""
     # Anyone can open this page: only the order's status proves the payment, and the page shows neither the pay link nor
     # the reference, because the cart in it leads to the pay link.
-    order = call("GET", f"/order/{quote(order_id, safe='')}/")
+    try:
+        order = call("GET", f"/order/{quote(order_id, safe='')}/")
+    except OrderServiceError as error:
+        if error.problem.get("code") != "not_found":
+            raise
+        return 404, "<title>Coffee shop</title><h1>Order not found</h1><p>The link may be incomplete.</p>"
     heading = "Thank you for your order" if order["status"] == "SUCCESSFUL" else "Your order is not complete"
-    return f"""<title>Coffee shop</title><h1>{heading}</h1>
-        <p>The order is {order["status"]}.</p>"""
+    page = f"<title>Coffee shop</title><h1>{heading}</h1><p>The order is {order['status']}.</p>"
+    return 200, page
 
 
 def receive_webhook(headers, body: bytes) -> int:
@@ -134,7 +140,7 @@ class Shop(BaseHTTPRequestHandler):
                 case "POST", "/pay":
                     status, location = 303, pay(parse_qs(body.decode())["cart"][0])
                 case "GET", "/return":
-                    page = return_page(parse_qs(url.query)["orderId"][0])
+                    status, page = return_page(parse_qs(url.query).get("orderId", [""])[0])
                 case "POST", "/webhook":
                     status = receive_webhook(self.headers, body)
                 case _:

@@ -1,21 +1,22 @@
 import Router from '@koa/router';
 import {
   DEFAULT_OVERLAP_SECONDS,
+  resendWebhooksRequestSchema,
   rotateSecretRequestSchema,
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../contracts/webhook-request-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
-import { listWebhooks, resendWebhook, retrieveWebhook } from '../orders/webhooks';
+import { listWebhooks, resendWebhook, resendWebhooks, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, bodyOf } from './body';
 import type { Context, RouteMiddleware, State } from './context';
 import { sendListPage } from './send-list-page';
 import { validate, validateQuery } from './validate';
 
-/** A test starts a workflow and can take as long as a delivery attempt. */
-const TEST_COST = 20;
+/** Of calls that start a workflow: a test, which can take as long as a delivery attempt, and a resend of many. */
+const WORKFLOW_COST = 20;
 
 /** A seller's webhooks: the list, resends, the webhook secret and test deliveries. */
 export function webhookRoutes(
@@ -28,7 +29,7 @@ export function webhookRoutes(
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');
   const lister = authenticate('seller', listCost);
-  const tester = authenticate('seller', () => TEST_COST);
+  const starter = authenticate('seller', () => WORKFLOW_COST);
   const testSchema = webhookTestRequestSchema(deps.rules);
 
   router.get('/seller/:sellerId/webhook_event', lister, limitLists, async (ctx) => {
@@ -45,12 +46,18 @@ export function webhookRoutes(
     ctx.status = 202;
     ctx.body = { data: webhook };
   });
+  router.post('/seller/:sellerId/webhook_event/resend', starter, jsonBody, async (ctx) => {
+    const { id } = sellerOf(ctx);
+    const { data } = validate(resendWebhooksRequestSchema, ctx.request.body);
+    ctx.status = 202;
+    ctx.body = { data: await resendWebhooks(deps, id, data) };
+  });
   router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, limitLocks, async (ctx) => {
     const { id } = sellerOf(ctx);
     const { data } = validate(rotateSecretRequestSchema, bodyOf(ctx) === undefined ? { data: {} } : bodyOf(ctx));
     ctx.body = { data: await rotateSecret(deps, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
   });
-  router.post('/seller/:sellerId/webhook_test', tester, jsonBody, async (ctx) => {
+  router.post('/seller/:sellerId/webhook_test', starter, jsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);
     const { data } = validate(testSchema, ctx.request.body);
     await limitTests(ctx, async () => {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context } from './context';
-import type { Application } from '../domain/application';
-import type { Checkout } from '../orders/hosted-checkout';
+import type { Application } from './domain/application';
+import type { Checkout } from './hosted-checkout';
 import type { BrowserCookie } from './browser-cookie';
 import { type ApplicantState, checkoutState, isApplicantState } from './checkout-state';
 
@@ -68,6 +68,10 @@ export function createApplicantIdentity(readSecret: () => Promise<string>, brows
 
 /** @returns undefined if the text cannot be a code */
 export function normalizeCode(typed: string): string | undefined {
-  const code = typed.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1');
+  const code = typed
+    .toUpperCase()
+    .replace(/[\s\p{Pd}\p{Cf}]/gu, '')
+    .replace(/O/g, '0')
+    .replace(/[IL]/g, '1');
   return CODE.test(code) ? code : undefined;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Applicant } from '../domain/application';
+import type { Applicant } from './domain/application';
 import { formatPence, poundsToPence } from '../domain/money';
 
 /** The form's values as the customer typed them. */
@@ -65,9 +65,10 @@ export const FIELD_NAMES: Readonly<Record<keyof FormValues, string>> = {
 
 export const EMPTY_FORM: FormValues = { businessName: '', companyNumber: '', email: '', monthlyTurnover: '' };
 
-/** Picks the form's values out of a request's fields. */
+/** Picks the form's values out of a request's fields. Pasted text can contain no-break spaces and invisible characters. */
 export function toFormValues(fields: Readonly<Record<string, string>>): FormValues {
-  const valueOf = (key: keyof FormValues): string => fields[FIELD_NAMES[key]] ?? '';
+  const valueOf = (key: keyof FormValues): string =>
+    (fields[FIELD_NAMES[key]] ?? '').replace(/\p{Cf}/gu, '').replace(/\p{Zs}/gu, ' ');
   return {
     businessName: valueOf('businessName'),
     companyNumber: valueOf('companyNumber'),

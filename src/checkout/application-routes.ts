@@ -5,7 +5,7 @@ import type { Context, State } from './context';
 import { isProblem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { isUuid } from '../domain/uuid';
-import { londonDate } from '../lender/london-date';
+import { londonDate } from './calendar';
 import {
   type Checkout,
   agreeToOffer,
@@ -13,7 +13,7 @@ import {
   ensurePaymentTerm,
   submitApplication,
   withdrawApplication,
-} from '../orders/hosted-checkout';
+} from './hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
 import { toFormValues, validateForm } from './application-form';
 import { type CheckoutState, checkoutState } from './checkout-state';

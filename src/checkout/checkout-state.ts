@@ -1,6 +1,6 @@
-import { isCurrent } from '../domain/payment';
+import { isCurrent } from './domain/payment';
 import type { OrderEvent } from '../domain/status';
-import { type Checkout, canAgree } from '../orders/hosted-checkout';
+import { type Checkout, canAgree } from './hosted-checkout';
 
 /** Which page the applicant sees. It is derived from stored data only, so every tab shows the same. */
 export type CheckoutState = FormState | WaitingState | 'paying' | 'agreement' | 'complete' | ClosedState;

@@ -2,12 +2,11 @@ import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { findCheckoutSecret } from '../db/checkout-secret';
 import { isUuid } from '../domain/uuid';
-import type { OrderDependencies } from '../orders/dependencies';
-import { NoProviderError } from '../orders/hosted-checkout';
-import { PaymentProviderUnavailable } from '../payments/payment-provider';
-import type { SandboxBank } from '../payments/sandbox-bank';
+import { type CheckoutDependencies, NoProviderError } from './hosted-checkout';
+import type { Lender } from './lender/lender';
+import { type PaymentProvider, PaymentProviderUnavailable } from './payments/payment-provider';
+import type { SandboxBank } from './payments/sandbox-bank';
 import { createApplicantIdentity } from './applicant-identity';
 import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
@@ -16,17 +15,29 @@ import { CsrfError, createCsrf } from './csrf';
 import { FormBodyError } from './form-body';
 import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
-import type { ProviderDetailsOf } from './provider-details';
+import type { ProviderDetails, ProviderDetailsOf } from './provider-details';
 import type { PayLinkLimits } from './read-request';
-import { sampleDocumentRoutes } from './sample-documents';
+import { SAMPLE_DOCUMENTS, sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from './sandbox-bank-routes';
 import { sendPage, setSecurityHeaders } from './send-page';
 
+interface CheckoutSettings {
+  lenderName: string;
+  /** A sample if undefined, as the two below. */
+  privacyUrl?: string | undefined;
+  termsUrl?: string | undefined;
+  creditAgreementUrl?: string | undefined;
+  /** How long an application is kept after its order closes, in ms. */
+  applicationRetentionMs: number;
+}
+
 interface CheckoutOptions {
-  deps: OrderDependencies;
+  deps: CheckoutDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
-  retentionMs: number;
-  providerDetailsOf: ProviderDetailsOf;
+  /** Reads the secret that signs forms, the same in all processes. */
+  readSecret: () => Promise<string>;
+  settings: CheckoutSettings;
+  lenders: { sandbox: Lender; live: Lender | undefined };
   /** Serves the pages of the sandbox bank; undefined if payments are real. */
   sandboxBank: SandboxBank | undefined;
 }
@@ -35,10 +46,12 @@ const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout(options: CheckoutOptions): Middleware<State> {
-  const { deps, limits, retentionMs, providerDetailsOf, sandboxBank } = options;
+  const { deps, limits, settings, sandboxBank } = options;
+  const { applicationRetentionMs: retentionMs } = settings;
+  const providerDetailsOf = createProviderDetails(options);
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
-  const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db, deps.keys));
+  const readSecret = cacheSuccess(options.readSecret);
   const browsers = createBrowserCookie(isHttps);
   const csrf = createCsrf(readSecret, browsers, origin);
   const identity = createApplicantIdentity(readSecret, browsers);
@@ -117,4 +130,22 @@ function errorPageFor(error: unknown): ErrorPage {
   if (code === 'not_found') return errors.ORDER_NOT_FOUND;
   if (code === 'rate_limited') return errors.TOO_MANY_REQUESTS;
   return code === 'service_unavailable' ? errors.SERVICE_UNAVAILABLE : errors.INTERNAL_ERROR;
+}
+
+function createProviderDetails({ deps, lenders, settings }: CheckoutOptions): ProviderDetailsOf {
+  const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = settings;
+  const samples = `${deps.checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
+  const create = (lender: Lender, provider: PaymentProvider | undefined): ProviderDetails => ({
+    lenderName,
+    banks: provider?.banks ?? [],
+    quote: (order, today) => lender.quote(order, today),
+    reviewTime: lender.reviewTime,
+    privacyUrl: privacyUrl ?? `${samples}/privacy/`,
+    termsUrl: termsUrl ?? `${samples}/terms/`,
+    creditAgreementUrl: creditAgreementUrl ?? `${samples}/credit-agreement/`,
+  });
+  const sandbox = create(lenders.sandbox, deps.payments.sandbox);
+  const live = lenders.live && create(lenders.live, deps.payments.live);
+  // Without a live lender, no page of a live order needs them.
+  return (order) => (order.sandbox ? sandbox : (live ?? sandbox));
 }

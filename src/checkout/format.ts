@@ -1,11 +1,16 @@
-import { type Offer, totalPence } from '../domain/application';
-import { monthsAfter } from '../domain/calendar';
+import { type Offer, totalPence } from './domain/application';
+import { monthsAfter } from './calendar';
 import { formatPence } from '../domain/money';
 import type { PaymentTerm } from '../domain/order';
 
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'Europe/London' });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', timeZone: 'Europe/London' });
-const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'Europe/London' });
+const TIME = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'Europe/London',
+  timeZoneName: 'short',
+});
 
 /** A calendar date, or the London date of a point in time, such as `31 January 2027`. */
 export function formatDate(date: string | Date): string {
@@ -17,12 +22,12 @@ function formatDay(date: string | Date): string {
   return DAY.format(new Date(date));
 }
 
-/** London time, such as `31 January 2027 at 14:05`. */
+/** London time, such as `31 January 2027 at 14:05 GMT`. */
 export function formatDateTime(at: string | Date): string {
   return `${formatDate(at)} at ${TIME.format(new Date(at))}`;
 }
 
-/** London time of a deadline, such as `31 January, 14:05`. */
+/** London time of a deadline, such as `31 January, 14:05 GMT`. */
 export function formatDeadline(at: string | Date): string {
   return `${formatDay(at)}, ${TIME.format(new Date(at))}`;
 }

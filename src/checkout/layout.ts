@@ -1,4 +1,4 @@
-import type { Branding } from '../db/branding';
+import type { Branding } from './db/branding';
 import { formatPence } from '../domain/money';
 import type { Order } from '../domain/order';
 import { isFinal } from '../domain/status';

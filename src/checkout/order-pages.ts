@@ -1,7 +1,7 @@
 import type { Context } from './context';
-import { type Application, offerOf } from '../domain/application';
-import { londonDate } from '../lender/london-date';
-import type { Checkout } from '../orders/hosted-checkout';
+import { type Application, offerOf } from './domain/application';
+import { londonDate } from './calendar';
+import type { Checkout } from './hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
 import { type WaitingState, checkoutState } from './checkout-state';

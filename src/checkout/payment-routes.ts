@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { State } from './context';
-import { cancelPayment, createPayment, startAtBank } from '../orders/customer-payments';
-import { ensurePaymentTerm } from '../orders/hosted-checkout';
+import { cancelPayment, createPayment, startAtBank } from './customer-payments';
+import { ensurePaymentTerm } from './hosted-checkout';
 import { checkoutState } from './checkout-state';
 import { BANK } from './pages/bank';
 import { bankRedirectPage } from './pages/paying';

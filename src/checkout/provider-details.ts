@@ -1,6 +1,6 @@
 import type { Order } from '../domain/order';
-import type { Lender } from '../lender/lender';
-import type { Bank } from '../payments/payment-provider';
+import type { Lender } from './lender/lender';
+import type { Bank } from './payments/payment-provider';
 
 /** What the pages state about the lender, the banks and the service's documents. */
 export interface ProviderDetails extends Pick<Lender, 'quote' | 'reviewTime'> {

@@ -11,7 +11,6 @@ import { reasonOf } from './cli-error';
 const READ_ONLY = new Set([
   'seller show',
   'seller list',
-  'seller history',
   'key list',
   'checkout-key list',
   'order show',
@@ -67,8 +66,8 @@ export function createAudit(env: Environment, db: () => Db): Audit {
 /** True if the command changes nothing, with the options that were passed. */
 export function isReadOnly(command: Command): boolean {
   const name = nameOf(command);
-  const { dryRun, repair } = command.opts<{ dryRun?: true; repair?: true }>();
-  return READ_ONLY.has(name) || dryRun === true || (name === 'reconcile' && repair !== true);
+  const { repair } = command.opts<{ repair?: true }>();
+  return READ_ONLY.has(name) || (name === 'reconcile' && repair !== true);
 }
 
 /** The name with those of its parents, without the program's. */

@@ -17,6 +17,16 @@ export class UsageError extends CliError {
   override readonly exitCode = EXIT_USAGE;
 }
 
+/** An argument means several things. They are printed below the message. */
+export class AmbiguousError extends CliError {
+  constructor(
+    message: string,
+    readonly rows: readonly Readonly<Record<string, unknown>>[],
+  ) {
+    super(message);
+  }
+}
+
 export class TemporalConnectionError extends CliError {}
 
 /** Describes an error in one line, for people. */

@@ -3,7 +3,7 @@ import { type KeyOwner, type ListedKey, createKey, listKeys, revokeKey } from '.
 import { keyId, printable, uuid } from './arguments';
 import { CliError } from './cli-error';
 import { type Row, print } from './output';
-import { requireAccount } from './require-account';
+import { requireAccount } from './look-up';
 import type { Services } from './services';
 
 const SHOWN_ONCE = 'The key is shown only once.';
@@ -27,7 +27,7 @@ function addSellerKeyCreate(key: Command, services: Services): void {
     .argument('<seller-id>', 'id of the seller', uuid)
     .option(...LABEL)
     .action(async (sellerId: string, { label }: LabelOption, command: Command) => {
-      await requireAccount(services.db(), sellerId);
+      await requireAccount(services, sellerId);
       const { id, key: apiKey } = await createKey(services.db(), { kind: 'seller', sellerId }, label);
       await print(command, { seller_id: sellerId, key_id: id, api_key: apiKey }, SHOWN_ONCE);
     });
@@ -39,7 +39,7 @@ function addSellerKeyList(key: Command, services: Services): void {
     .description('list the keys of a seller, oldest first')
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (sellerId: string, _options: unknown, command: Command) => {
-      await requireAccount(services.db(), sellerId);
+      await requireAccount(services, sellerId);
       await print(command, (await listKeys(services.db(), { kind: 'seller', sellerId })).map(toRow));
     });
 }

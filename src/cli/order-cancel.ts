@@ -1,55 +1,52 @@
 import { type Command, Option } from 'commander';
 import type { OrderFilter } from '../db/find-orders';
-import { penceToPounds } from '../domain/money';
+import { formatPence } from '../domain/money';
 import type { OrderStatus } from '../domain/status';
 import { cancelForOperator } from '../orders/change-order';
 import { withRequestContext } from '../telemetry/current-request-context';
 import type { OrderWorkflows } from '../temporal/order-workflows';
-import { printable, timeOption, uuid } from './arguments';
+import { printable, timeOption } from './arguments';
 import { type NotCancelled, OPEN_STATUSES, cancelSelection, selectOpenOrders } from './cancel-selection';
+import { type ManyOptions, addManyOptions, confirm, requireScope } from './change-many';
 import { CliError, UsageError } from './cli-error';
+import { requireOrder } from './look-up';
 import { print, wantsJson, write } from './output';
-import { requireAccount } from './require-account';
-import { requireOrder } from './require-order';
 import type { Services } from './services';
 
-interface CancelOptions {
+interface CancelOptions extends ManyOptions {
   reason?: string;
-  seller?: string;
   status?: OrderStatus;
   since?: Date;
   until?: Date;
-  dryRun?: true;
 }
 
 export function addOrderCancel(order: Command, services: Services): void {
-  order
+  const cancel = order
     .command('cancel')
     .description(
       'cancel an order that is not SUCCESSFUL, or open orders selected by a filter, at most ten per second, through ' +
         'their workflows; the sellers receive webhooks',
     )
-    .argument('[order-id]', 'id of the order', uuid)
-    .option('--seller <seller-id>', 'open orders of this seller', uuid)
+    .argument('[order]', 'id or reference of one order');
+  addManyOptions(cancel, 'open orders')
     .addOption(new Option('--status <status>', 'orders in this status; default: every open one').choices(OPEN_STATUSES))
     .addOption(timeOption('--since', 'orders created at or after this time'))
     .addOption(timeOption('--until', 'orders created before this time'))
-    .option('--reason <text>', "reason for the order's timeline and the seller's webhook", printable(500))
-    .option('--dry-run', 'only count the orders that the filter selects')
+    .option(
+      '--reason <text>',
+      "reason for the order's timeline and the seller's webhook; a filter requires it",
+      printable(500),
+    )
     .action(async (id: string | undefined, options: CancelOptions, command: Command) => {
-      const { reason, dryRun = false, seller, since, until, status } = options;
-      const hasFilter = [seller, since, until, status].some((option) => option !== undefined);
-      if ((id !== undefined) === hasFilter) throw new UsageError('select one order by its id, or orders by a filter');
-      if (id !== undefined) {
-        if (dryRun) throw new UsageError('--dry-run requires a filter');
-        await cancelOne(services, id, reason, command);
-        return;
-      }
-      if (seller !== undefined) await requireAccount(services.db(), seller);
+      const { reason, seller, allSellers, since, until, status } = options;
+      const hasFilter = [seller, allSellers, since, until, status].some((option) => option !== undefined);
+      if ((id !== undefined) === hasFilter) throw new UsageError('select one order, or orders by a filter');
+      if (id !== undefined) return cancelOne(services, id, reason, command);
+      if (reason === undefined) throw new UsageError('cancelling by a filter requires --reason');
+      const owner = await requireScope(services, options);
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
       const filter = { sellerId: seller, status, ...range };
-      if (dryRun) return countSelection(services, filter, command);
-      if (reason === undefined) throw new UsageError('cancelling by a filter requires --reason');
+      await confirm(services, await questionFor(services, filter, owner), options);
       await cancelAll(services, filter, reason, command);
     });
 }
@@ -62,18 +59,18 @@ async function cancelOne(services: Services, id: string, reason: string | undefi
   const isRepeat = cancelled.version === stored.version;
   await print(
     command,
-    { id, status: cancelled.status, cancelled_at: cancelled.cancelledAt },
+    { id: stored.id, status: cancelled.status, cancelled_at: cancelled.cancelledAt },
     isRepeat && reason !== undefined ? 'The order was already cancelled: the reason was not recorded.' : undefined,
   );
 }
 
-async function countSelection({ db }: Services, filter: OrderFilter, command: Command): Promise<void> {
+async function questionFor({ db }: Services, filter: OrderFilter, owner: string): Promise<string> {
   let [count, pence] = [0, 0];
   for await (const { amountPence } of selectOpenOrders(db(), filter)) {
     count += 1;
     pence += amountPence;
   }
-  await print(command, { would_cancel: count, amount: penceToPounds(pence) });
+  return `Cancel ${count} open orders of ${owner}, ${formatPence(pence)} in all?`;
 }
 
 async function cancelAll(services: Services, filter: OrderFilter, reason: string, command: Command): Promise<void> {

@@ -6,10 +6,10 @@ import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
 import { workflowId } from '../../workflows/messages';
 import { integer, timeOption, uuid } from './arguments';
+import { requireOrder } from './look-up';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
 import { type Row, print, toMode } from './output';
-import { requireOrder } from './require-order';
 import type { Services } from './services';
 
 interface ListOptions {
@@ -34,7 +34,7 @@ function addShow(order: Command, services: Services): void {
   order
     .command('show')
     .description('show one order, from Postgres')
-    .argument('<order-id>', 'id of the order', uuid)
+    .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
       const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
       await print(command, toRow(await requireOrder(services, id), checkoutBaseUrl));
@@ -50,13 +50,13 @@ function addList(order: Command, services: Services): void {
     .option('--reference <text>', 'only orders with this reference', (text) => text.normalize('NFC'))
     .addOption(timeOption('--since', 'only orders created at or after this time'))
     .addOption(timeOption('--until', 'only orders created before this time'))
-    .option('--after <order-id>', 'continue after this order, the last one of the previous page', uuid)
+    .option('--after <order>', 'continue after this order, the last one of the previous page')
     .option('--limit <number>', 'maximum number of orders', integer(1, 1000), 50)
-    .action(async ({ seller, since, until, limit, ...filter }: ListOptions, command: Command) => {
+    .action(async ({ seller, since, until, limit, after, ...filter }: ListOptions, command: Command) => {
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
-      const orders = await findOrders(services.db(), { ...filter, ...range, sellerId: seller }, limit);
-      // Without this check, an unknown id looks like the end of the list.
-      if (filter.after !== undefined && orders.length === 0) await requireOrder(services, filter.after);
+      const last = after === undefined ? undefined : await requireOrder(services, after);
+      const page = { ...filter, ...range, sellerId: seller, after: last?.id };
+      const orders = await findOrders(services.db(), page, limit);
       await print(
         command,
         orders.map((listed) => ({
@@ -77,11 +77,11 @@ function addList(order: Command, services: Services): void {
 function addTimeline(order: Command, services: Services): void {
   order
     .command('timeline')
-    .description('list the changes, refused signals, recoveries, waits and webhook attempts of an order, oldest first')
-    .argument('<order-id>', 'id of the order', uuid)
+    .description('list the changes, refused signals and webhook attempts of an order, oldest first')
+    .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
-      await requireOrder(services, id);
-      await printTimeline(command, services.db(), id);
+      const found = await requireOrder(services, id);
+      await printTimeline(command, services.db(), found.id);
     });
 }
 

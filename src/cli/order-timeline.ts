@@ -7,16 +7,18 @@ import { escapeControls } from '../domain/escape-controls';
 import { type Row, print, toTable, wantsJson, write } from './output';
 
 const PAGE = 500;
+/** Characters of a webhook's response. `--json` has all that is stored. */
+const MAX_RESPONSE = 200;
 
 /**
  * Prints the whole timeline of an order: with `--json` as the API returns it, otherwise one line of at most 100
- * characters for each entry, and below it the reason, if there is one.
+ * characters for each entry, and below it the reason, or the response and the time of the next attempt.
  */
 export async function printTimeline(command: Command, db: Db, orderId: string): Promise<void> {
   const entries = (await wholeTimeline(db, orderId)).map(toTimelineEntryBody);
   if (wantsJson(command)) return print(command, entries);
   const [head, ...lines] = toTable(entries.map(toRow)).trimEnd().split('\n');
-  await write([head, ...lines.map((line, index) => line + reasonBelow(entries[index]))].join('\n') + '\n');
+  await write([head, ...lines.map((line, index) => line + linesBelow(entries[index]))].join('\n') + '\n');
 }
 
 async function wholeTimeline(db: Db, orderId: string): Promise<TimelineEntry[]> {
@@ -28,18 +30,28 @@ async function wholeTimeline(db: Db, orderId: string): Promise<TimelineEntry[]> 
   }
 }
 
-function reasonBelow(entry: TimelineEntryBody | undefined): string {
-  if (entry?.type === 'webhook_attempt') {
+function linesBelow(entry: TimelineEntryBody | undefined): string {
+  if (entry?.type !== 'webhook_attempt') return entry?.reason == null ? '' : indented(entry.reason);
+  const { error, error_detail, webhook_id, response_body, next_attempt_at } = entry;
+  return [
     // `webhooks resend` needs the id.
-    return entry.error === null ? '' : indented(`${entry.error_detail ?? ''} (webhook ${entry.webhook_id})`);
-  }
-  return entry?.reason == null ? '' : indented(entry.reason);
+    error === null ? '' : indented(`${error_detail ?? ''} (webhook ${webhook_id})`),
+    response_body === '' ? '' : indented(`response: ${shortened(response_body)}`),
+    next_attempt_at === null ? '' : indented(`next attempt: ${toSeconds(next_attempt_at)}`),
+  ].join('');
 }
+
+function shortened(text: string): string {
+  const line = text.trim().replace(/\s+/g, ' ');
+  return line.length > MAX_RESPONSE ? `${line.slice(0, MAX_RESPONSE)}…` : line;
+}
+
+const toSeconds = (time: string): string => `${time.slice(0, 19)}Z`;
 
 const indented = (text: string): string => `\n    ${escapeControls(text)}`;
 
 function toRow(entry: TimelineEntryBody): Row {
-  const at = `${entry.at.slice(0, 19)}Z`;
+  const at = toSeconds(entry.at);
   if (entry.type === 'webhook_attempt') {
     const { sequence, attempt, resend, status, error } = entry;
     const what = `webhook ${sequence}, attempt ${attempt}${resend ? ' (unscheduled)' : ''}`;

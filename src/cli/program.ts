@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Help } from 'commander';
 import { escapeControls } from '../domain/escape-controls';
 import { VERSION } from '../package';
 import { printable } from './arguments';
@@ -21,7 +21,13 @@ export function createProgram(services: Services, onCommand: (command: Command) 
     .description('manage accounts, keys, orders and webhooks of the order service')
     .version(VERSION, '--version', 'print the version')
     .option('--json', 'print JSON, for scripts')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      optionDescription(option) {
+        const description = Help.prototype.optionDescription.call(this, option);
+        return option.mandatory ? `${description} (required)` : description;
+      },
+    })
     // Commander prints its suggestions on a second line.
     .configureOutput({ outputError: (text, print) => print(`${escapeControls(text.trim().replace(/\s+/g, ' '))}\n`) })
     .exitOverride()

@@ -5,7 +5,7 @@ import { uuid } from './arguments';
 import { CliError, isConnectionError, reasonOf } from './cli-error';
 import { type RepairResult, jsonPrinter, linePrinter } from './difference-printers';
 import { wantsJson } from './output';
-import { requireAccount } from './require-account';
+import { requireAccount } from './look-up';
 import type { Services } from './services';
 
 interface Options {
@@ -27,7 +27,7 @@ export function addReconcileCommand(program: Command, services: Services): void 
     .option('--keep-row', 'with --repair: where row and workflow hold different changes, keep the row')
     .action(async ({ seller, repair: doesRepair, keepRow = false }: Options, command: Command) => {
       const db = services.db();
-      if (seller !== undefined) await requireAccount(db, seller);
+      if (seller !== undefined) await requireAccount(services, seller);
       const workflows = await services.workflows();
       const deps: ReconcileDependencies = { db, workflows, checkoutBaseUrl: loadCheckoutBaseUrl(services.env) };
       const printer = wantsJson(command) ? jsonPrinter() : linePrinter();

@@ -1,21 +1,28 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { parseEnv } from 'node:util';
 import { type Command, CommanderError } from 'commander';
 import type { Environment } from '../config';
 import { escapeControls } from '../domain/escape-controls';
 import { isReadOnly } from './audit';
-import { CliError, EXIT_FAILED, EXIT_USAGE, formatError, isConnectionError } from './cli-error';
+import { AmbiguousError, CliError, EXIT_FAILED, EXIT_USAGE, formatError, isConnectionError } from './cli-error';
+import { toTable } from './output';
 import { createProgram } from './program';
 import { createServices } from './services';
 
 /**
  * Runs one command of the CLI, and prints its result or its error.
+ * @param input answers questions
  * @returns the exit code: 0 for success, 1 for a failure, 2 for wrong usage
  */
-export async function run(args: readonly string[], given: Environment): Promise<number> {
+export async function run(
+  args: readonly string[],
+  given: Environment,
+  input: Readable = process.stdin,
+): Promise<number> {
   const { env, file } = environment(given);
-  const services = createServices(env);
+  const services = createServices(env, input);
   const onOutputError = (error: NodeJS.ErrnoException): void => {
     // A read-only command ends when its reader has seen enough, as in `… order list | head`. Others fail at the write.
     if (error.code !== 'EPIPE') process.exit(EXIT_FAILED);
@@ -33,6 +40,7 @@ export async function run(args: readonly string[], given: Environment): Promise<
     if (error instanceof CommanderError) return exitCodeOf(error);
     const hint = file && isConnectionError(error) ? ` (the address is from ${file}: is npm start running?)` : '';
     process.stderr.write(`error: ${escapeControls(formatError(error))}${hint}\n`);
+    if (error instanceof AmbiguousError) process.stderr.write(toTable(error.rows));
     return exitCodeOf(error);
   } finally {
     await services.close();

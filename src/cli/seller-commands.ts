@@ -2,16 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { loadDatabaseConfig } from '../config';
 import { toPricingBody } from '../contracts/order-mapper';
-import {
-  type Account,
-  type AccountSettings,
-  listAccountChanges,
-  listAccounts,
-  setDisabled,
-  updateAccount,
-} from '../db/accounts';
+import { type Branding, describeLogo, findBranding, saveBranding } from '../checkout/db/branding';
+import { type Account, listAccounts, setDisabled, updateAccount } from '../db/accounts';
 import { createKey } from '../db/api-keys';
-import { inTransaction } from '../db/pool';
+import { type DbClient, inTransaction } from '../db/pool';
 import { insertWebhookSecret } from '../db/secrets';
 import { insertSeller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
@@ -20,7 +14,7 @@ import { type AccountOptions, addAccountOptions, toAccountSettings } from './acc
 import { uuid } from './arguments';
 import { UsageError } from './cli-error';
 import { type Row, print, toMode } from './output';
-import { requireAccount, sellerNotFound } from './require-account';
+import { requireAccount, sellerNotFound } from './look-up';
 import type { Services } from './services';
 
 export function addSellerCommands(program: Command, services: Services): void {
@@ -40,7 +34,6 @@ export function addSellerCommands(program: Command, services: Services): void {
     disabled: false,
     description: "accept a disabled seller's keys again, except those that were revoked",
   });
-  addHistory(seller, services);
 }
 
 function addCreate(seller: Command, services: Services): void {
@@ -52,26 +45,31 @@ function addCreate(seller: Command, services: Services): void {
   addAccountOptions(create, false).action(
     async (options: AccountOptions & { name: string; sandbox?: true }, command: Command): Promise<void> => {
       const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
-      const created = await createSeller(services, { ...settings, name: options.name }, options.sandbox ?? false);
+      const created = await createSeller(services, options.name, settings, options.sandbox ?? false);
       await print(command, created, 'The key and the secret are shown only once.');
     },
   );
 }
 
-async function createSeller(
-  { db, keys }: Services,
-  settings: Partial<AccountSettings> & { name: string },
-  sandbox: boolean,
-): Promise<Row> {
+async function createSeller({ db, keys }: Services, name: string, settings: Settings, sandbox: boolean): Promise<Row> {
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
   return inTransaction(db(), async (client) => {
-    await insertSeller(client, { id, name: settings.name, defaultRedirectUrl: null, sandbox });
-    await updateAccount(client, id, settings);
+    await insertSeller(client, { id, name, defaultRedirectUrl: null, sandbox });
+    await saveSettings(client, id, settings);
     await insertWebhookSecret(client, keys(), id, webhookSecret);
     const key = await createKey(client, { kind: 'seller', sellerId: id });
     return { seller_id: id, mode: toMode(sandbox), key_id: key.id, api_key: key.key, webhook_secret: webhookSecret };
   });
+}
+
+type Settings = ReturnType<typeof toAccountSettings>;
+
+/** @returns false if the seller does not exist */
+async function saveSettings(client: DbClient, id: string, { account, branding }: Settings): Promise<boolean> {
+  if (!(await updateAccount(client, id, account))) return false;
+  await saveBranding(client, id, branding);
+  return true;
 }
 
 function addShow(seller: Command, services: Services): void {
@@ -80,19 +78,20 @@ function addShow(seller: Command, services: Services): void {
     .description('show one account')
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
-      await print(command, toRow(await requireAccount(services.db(), id)));
+      await print(command, await readRow(services, id));
     });
 }
 
 function addList(seller: Command, services: Services): void {
   seller
     .command('list')
-    .description('list all accounts, oldest first')
-    .action(async (_options: unknown, command: Command) => {
-      const accounts = await listAccounts(services.db());
-      const rows = accounts.map(({ id, name, sandbox, createdAt, disabledAt }) => ({
+    .description('list accounts, oldest first')
+    .argument('[name]', 'only accounts whose name contains this text')
+    .action(async (name: string | undefined, _options: unknown, command: Command) => {
+      const accounts = await listAccounts(services.db(), name);
+      const rows = accounts.map(({ id, name: full, sandbox, createdAt, disabledAt }) => ({
         seller_id: id,
-        name,
+        name: full,
         mode: toMode(sandbox),
         created_at: createdAt,
         disabled_at: disabledAt,
@@ -112,9 +111,11 @@ function addUpdate(seller: Command, services: Services): void {
     .option('--name <name>', 'company name, shown to customers');
   addAccountOptions(update, true).action(async (id: string, options: AccountOptions, command: Command) => {
     const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
-    if (Object.keys(settings).length === 0) throw new UsageError('nothing to update: pass a setting, such as --name');
-    if (!(await updateAccount(services.db(), id, settings))) throw sellerNotFound(id);
-    await print(command, toRow(await requireAccount(services.db(), id)));
+    if (Object.keys({ ...settings.account, ...settings.branding }).length === 0)
+      throw new UsageError('nothing to update: pass a setting, such as --name');
+    const isSaved = await inTransaction(services.db(), (client) => saveSettings(client, id, settings));
+    if (!isSaved) throw sellerNotFound(id);
+    await print(command, await readRow(services, id));
   });
 }
 
@@ -131,38 +132,28 @@ function addSwitch(seller: Command, services: Services, { name, disabled, descri
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
       await setDisabled(services.db(), id, disabled);
-      await print(command, toRow(await requireAccount(services.db(), id)));
+      await print(command, await readRow(services, id));
     });
 }
 
-function addHistory(seller: Command, services: Services): void {
-  seller
-    .command('history')
-    .description('list the changes that operators made to an account, oldest first')
-    .argument('<seller-id>', 'id of the seller', uuid)
-    .action(async (id: string, _options: unknown, command: Command) => {
-      await requireAccount(services.db(), id);
-      const entries = await listAccountChanges(services.db(), id);
-      await print(
-        command,
-        entries.map(({ at, changes }) => ({ at, changes })),
-      );
-    });
+async function readRow(services: Services, id: string): Promise<Row> {
+  const account = await requireAccount(services, id);
+  return toRow(account, await findBranding(services.db(), id), await describeLogo(services.db(), id));
 }
 
-function toRow(account: Account): Row {
+function toRow(account: Account, branding: Branding, logo: { type: string; size: number } | null): Row {
   return {
     seller_id: account.id,
     name: account.name,
     mode: toMode(account.sandbox),
     redirect_url: account.defaultRedirectUrl,
     cancel_url: account.defaultCancelUrl,
-    shop_url: account.shopUrl,
+    shop_url: branding.shopUrl,
     pricing: toPricingBody(account.pricing),
-    brand_colour: account.brandColour,
-    logo: account.logo,
-    contact_email: account.contactEmail,
-    help_url: account.helpUrl,
+    brand_colour: branding.colour,
+    logo,
+    contact_email: branding.contactEmail,
+    help_url: branding.helpUrl,
     max_order_amount: account.maxOrderAmountPence === null ? null : penceToPounds(account.maxOrderAmountPence),
     rate_limit: account.rateLimit,
     created_at: account.createdAt,

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   type Environment,
   loadDatabaseConfig,
@@ -35,12 +36,14 @@ export interface Services {
   checkSchema: () => Promise<void>;
   /** Records the command, if it changes something. */
   audit: Audit;
+  /** The operator's answers to questions. */
+  input: Readable;
   /** A command that succeeds sets it if what it found needs a person: the exit code is 1. */
   foundTrouble: boolean;
   close: () => Promise<void>;
 }
 
-export function createServices(env: Environment): Services {
+export function createServices(env: Environment, input: Readable = Readable.from([])): Services {
   let db: Db | undefined;
   let client: TemporalClient | undefined;
   // With one connection, `status` would wait for its slowest query, and report Postgres as unavailable.
@@ -63,6 +66,7 @@ export function createServices(env: Environment): Services {
 
   return {
     env,
+    input,
     audit,
     foundTrouble: false,
     db: () => {

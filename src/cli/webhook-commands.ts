@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from '../contracts/webhook-request-schemas';
-import type { Db } from '../db/pool';
-import type { StoredOrder } from '../db/find-orders';
-import { type WebhookFilter, findListedWebhook, findWebhooks } from '../db/find-webhooks';
-import { WEBHOOK_STATES, type WebhookSelection, type WebhookState } from '../domain/webhook';
+import { type StoredOrder, findOrder } from '../db/find-orders';
+import { type WebhookFilter, countWebhooksToResend, findListedWebhook, findWebhooks } from '../db/find-webhooks';
+import { formatPence } from '../domain/money';
+import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
 import { toWebhookEventBody } from '../orders/webhook-response-mapper';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
+import { type ManyOptions, addManyOptions, confirm, requireScope } from './change-many';
 import { CliError, UsageError } from './cli-error';
+import { requireAccount, requireOrderIds } from './look-up';
 import { print } from './output';
-import { requireAccount } from './require-account';
-import { requireOrder } from './require-order';
 import type { Services } from './services';
 
-const PAGE = 500;
 const HOUR_SECONDS = 3600;
 const DEFAULT_OVERLAP_HOURS = DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS;
 const MAX_OVERLAP_HOURS = MAX_OVERLAP_SECONDS / HOUR_SECONDS;
@@ -26,6 +25,14 @@ interface FilterOptions {
   until?: Date;
 }
 
+interface ListOptions extends FilterOptions {
+  order?: string;
+  after?: string;
+  limit: number;
+}
+
+type ResendOptions = FilterOptions & ManyOptions;
+
 export function addWebhookCommands(program: Command, services: Services): void {
   const webhooks = program.command('webhooks').description('list and resend webhooks');
   addList(webhooks, services);
@@ -34,45 +41,40 @@ export function addWebhookCommands(program: Command, services: Services): void {
   addRotate(secrets, services);
 }
 
-function addList(webhooks: Command, { db }: Services): void {
-  withFilter(webhooks.command('list'))
+function addList(webhooks: Command, services: Services): void {
+  const list = webhooks.command('list').option('--seller <seller-id>', 'only webhooks of this seller', uuid);
+  addFilter(list)
     .description('list webhooks, newest first')
+    .option('--order <order>', 'only webhooks of orders with this id or reference')
     .option('--after <webhook-id>', 'continue after this webhook, the last one of the previous page', uuid)
     .option('--limit <number>', 'maximum number of webhooks', integer(1, 10_000), 50)
-    .action(
-      async ({ after, limit, ...filter }: FilterOptions & { after?: string; limit: number }, command: Command) => {
-        const found = await findWebhooks(db(), { ...toFilter(filter), after }, limit);
-        // Without this check, an unknown id looks like the end of the list.
-        if (after !== undefined && found.length === 0 && !(await findListedWebhook(db(), after))) {
-          throw new CliError(`webhook ${after} does not exist`);
-        }
-        await print(command, found.map(toWebhookEventBody));
-      },
-    );
+    .action(async ({ order, after, limit, ...options }: ListOptions, command: Command) => {
+      const orderIds = order === undefined ? undefined : await requireOrderIds(services, order);
+      const found = await findWebhooks(services.db(), { ...toFilter(options), orderIds, after }, limit);
+      // Without this check, an unknown id looks like the end of the list.
+      if (after !== undefined && found.length === 0 && !(await findListedWebhook(services.db(), after))) {
+        throw new CliError(`webhook ${after} does not exist`);
+      }
+      await print(command, found.map(toWebhookEventBody));
+    });
 }
 
 function addResend(webhooks: Command, services: Services): void {
-  withFilter(webhooks.command('resend'))
+  addFilter(addManyOptions(webhooks.command('resend'), 'webhooks'), 'a filter requires it')
     .description(
       'resend webhooks, selected by their ids or by a filter; those of a filter are resent by a workflow, some a second, ' +
         'which you can watch and cancel in the Temporal UI',
     )
     .argument('[webhook-ids...]', 'ids of webhooks', uuids)
-    .option('--dry-run', 'only count the selected webhooks')
-    .action(async (ids: string[] = [], options: FilterOptions & { dryRun?: true }, command: Command) => {
-      const { dryRun = false, ...filter } = options;
-      if (ids.length > 0 && Object.keys(filter).length > 0) {
+    .action(async (ids: string[] = [], options: ResendOptions, command: Command) => {
+      if (ids.length === 0) return resendAll(services, options, command);
+      if (Object.keys(options).length > 0)
         throw new UsageError('select webhooks by their ids or by a filter, not both');
-      }
-      const { state } = filter;
-      if (ids.length > 0) await resendByIds(services, ids, dryRun, command);
-      else if (state === undefined)
-        throw new UsageError('select webhooks by their ids, or by --state and other filters');
-      else await resendAll(services, { ...toFilter(filter), state }, dryRun, command);
+      await resendByIds(services, ids, command);
     });
 }
 
-function addRotate(secrets: Command, { db, keys }: Services): void {
+function addRotate(secrets: Command, services: Services): void {
   secrets
     .command('rotate')
     .description('create a new secret, which is shown only once; older secrets stay active until the overlap ends')
@@ -84,16 +86,20 @@ function addRotate(secrets: Command, { db, keys }: Services): void {
       DEFAULT_OVERLAP_HOURS,
     )
     .action(async (sellerId: string, { overlapHours }: { overlapHours: number }, command: Command) => {
-      await requireAccount(db(), sellerId);
-      const rotated = await rotateSecret({ db: db(), keys: keys() }, sellerId, overlapHours * HOUR_SECONDS);
+      await requireAccount(services, sellerId);
+      const rotated = await rotateSecret(
+        { db: services.db(), keys: services.keys() },
+        sellerId,
+        overlapHours * HOUR_SECONDS,
+      );
       await print(command, { seller_id: sellerId, ...rotated }, 'The secret is shown only once.');
     });
 }
 
-function withFilter(command: Command): Command {
+function addFilter(command: Command, note?: string): Command {
+  const state = ['only webhooks in this state', note].filter((text) => text !== undefined).join('; ');
   return command
-    .option('--seller <seller-id>', 'only webhooks of this seller', uuid)
-    .addOption(new Option('--state <state>', 'only webhooks in this state').choices(WEBHOOK_STATES))
+    .addOption(new Option('--state <state>', state).choices(WEBHOOK_STATES))
     .addOption(timeOption('--since', 'only webhooks of changes at or after this time'))
     .addOption(timeOption('--until', 'only webhooks of changes before this time'));
 }
@@ -105,41 +111,30 @@ const toFilter = ({ seller, state, since, until }: FilterOptions): WebhookFilter
   until: until?.toISOString(),
 });
 
-async function resendByIds(services: Services, ids: string[], dryRun: boolean, command: Command): Promise<void> {
+async function resendByIds(services: Services, ids: string[], command: Command): Promise<void> {
   const db = services.db();
   const selected = new Map<string, StoredOrder>();
   for (const id of ids) {
     const webhook = await findListedWebhook(db, id);
-    if (!webhook) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
-    const stored = await requireOrder(services, webhook.orderId);
-    if (stored.workflowVersion !== null) throw new CliError(`order ${webhook.orderId} waits for reconcile`);
+    const stored = webhook && (await findOrder(db, webhook.orderId));
+    if (!stored) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
+    if (stored.workflowVersion !== null) throw new CliError(`order ${stored.id} waits for reconcile`);
     selected.set(id, stored);
   }
-  if (dryRun) return print(command, { would_resend: selected.size });
   const workflows = await services.workflows();
   for (const [id, order] of selected) await workflows.resendWebhook(order, id);
   await print(command, { resending: selected.size });
 }
 
-async function resendAll(
-  services: Services,
-  filter: WebhookFilter & WebhookSelection,
-  dryRun: boolean,
-  command: Command,
-): Promise<void> {
-  const found = await countWebhooks(services.db(), filter);
-  if (dryRun) return print(command, { would_resend: found });
+async function resendAll(services: Services, options: ResendOptions, command: Command): Promise<void> {
+  const { state } = options;
+  if (state === undefined) throw new UsageError('select webhooks by their ids, or by --state and other filters');
+  const owner = await requireScope(services, options);
+  const filter = { ...toFilter(options), state };
+  const { webhooks, amountPence } = await countWebhooksToResend(services.db(), filter);
+  const question = `Resend ${webhooks} ${state} webhooks of ${owner}, of orders of ${formatPence(amountPence)} in all?`;
+  await confirm(services, question, options);
   const workflows = await services.workflows();
   const workflow = await workflows.resendWebhooks(filter, services.audit.actionId ?? randomUUID());
-  await print(command, { resending: found, workflow });
-}
-
-async function countWebhooks(db: Db, filter: WebhookFilter): Promise<number> {
-  let found = 0;
-  for (let after: string | undefined; ;) {
-    const page = await findWebhooks(db, { ...filter, after }, PAGE);
-    found += page.length;
-    if (page.length < PAGE) return found;
-    after = page.at(-1)?.id;
-  }
+  await print(command, { resending: webhooks, workflow });
 }

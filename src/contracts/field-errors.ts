@@ -1,6 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
-import { FIELD_ERROR_CODES, type FieldError, type FieldErrorCode } from './problem-schema';
+import type { FieldError } from './problem-schema';
+import { FIELD_ERROR_CODES, type FieldErrorCode } from './problem-table';
 
 /** The maximum number of errors that a response reports: a small request could otherwise cause a large response. */
 export const MAX_ERRORS = 50;

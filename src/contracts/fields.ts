@@ -3,7 +3,7 @@ import type { PaymentTerm } from '../domain/order';
 import { MAX_URL_LENGTH } from '../domain/limits';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
 import { DOUBLE, paymentTerm } from './order-schemas';
-import type { FieldErrorCode } from './problem-schema';
+import type { FieldErrorCode } from './problem-table';
 
 /** The configured limits of a create request. */
 export interface OrderRules {

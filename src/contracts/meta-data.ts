@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { refuse } from './fields';
-import type { FieldErrorCode } from './problem-schema';
+import type { FieldErrorCode } from './problem-table';
 
 const MAX_META_DATA_BYTES = 16 * 1024;
 const MAX_META_DATA_DEPTH = 32;

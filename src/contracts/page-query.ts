@@ -18,14 +18,21 @@ export const pageQuery = {
     }),
 };
 
+function toUtc(text: string, context: z.RefinementCtx): string {
+  const time = new Date(text).toISOString();
+  // Checked in UTC. Postgres has no year 0 and writes years of more than four digits differently.
+  return /^(?!0000)\d{4}-/.test(time) ? time : refuse(context, 'invalid_value', 'must have a year from 0001 to 9999');
+}
+
+const TIME = 'must be a time such as 2027-01-31T09:00:00Z';
+
+/** A time in a body, normalized to UTC. */
+export const time = () => z.iso.datetime({ offset: true, error: TIME }).transform(toUtc);
+
 /** A time in a query parameter, normalized to UTC. */
 export const moment = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be a time such as 2027-01-31T09:00:00Z, or a date')
-  .transform((text, context) => {
-    const time = new Date(text).toISOString();
-    // Checked in UTC. Postgres has no year 0 and writes years of more than four digits differently.
-    return /^(?!0000)\d{4}-/.test(time) ? time : refuse(context, 'invalid_value', 'must have a year from 0001 to 9999');
-  })
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], `${TIME}, or a date`)
+  .transform(toUtc)
   .optional()
   // Generators have no type for a choice of formats.
   .meta({ override: { type: 'string', anyOf: undefined } });

@@ -1,56 +1,7 @@
 import { z } from 'zod';
 import { openEnum } from './open-enum';
 import { DOUBLE, orderStatus } from './order-schemas';
-
-/** Every error of the API: code -> HTTP status and title (RFC 9457). Codes are stable. */
-export const PROBLEMS = {
-  malformed_json: { status: 400, title: 'The request body is not valid JSON' },
-  bad_request: { status: 400, title: 'The request could not be read' },
-  invalid_idempotency_key: { status: 400, title: 'The Idempotency-Key header is invalid' },
-  unauthorized: { status: 401, title: 'The API key is missing or invalid' },
-  sandbox_only: { status: 403, title: 'Only a sandbox account can do this' },
-  not_found: { status: 404, title: 'Not found' },
-  method_not_allowed: { status: 405, title: 'Method not allowed' },
-  request_timeout: { status: 408, title: 'The request took too long to arrive' },
-  duplicate_reference: { status: 409, title: 'The reference is taken by another order' },
-  idempotency_key_in_progress: { status: 409, title: 'A request with this Idempotency-Key is still in progress' },
-  order_not_cancellable: { status: 409, title: 'The order cannot be cancelled' },
-  transition_not_allowed: { status: 409, title: "The order's status does not allow the event" },
-  too_many_webhook_secrets: { status: 409, title: 'Too many webhook secrets are active' },
-  precondition_failed: { status: 412, title: 'The order has another version' },
-  payload_too_large: { status: 413, title: 'The request body is too large' },
-  unsupported_media_type: { status: 415, title: 'The request body must be application/json' },
-  invalid_request: { status: 422, title: 'The request is invalid' },
-  idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used with another body' },
-  rate_limited: { status: 429, title: 'Too many requests' },
-  headers_too_large: { status: 431, title: 'The request headers are too large' },
-  internal_error: { status: 500, title: 'Internal error' },
-  overloaded: { status: 503, title: 'Too many new orders are waiting' },
-  service_unavailable: { status: 503, title: 'Temporarily unavailable' },
-} as const satisfies Record<string, { status: number; title: string }>;
-
-export type ProblemCode = keyof typeof PROBLEMS;
-const PROBLEM_CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
-
-/** Stable codes for an invalid field. docs/errors.md explains each. */
-export const FIELD_ERROR_CODES = [
-  'required',
-  'unknown_field',
-  'invalid_type',
-  'invalid_value',
-  'invalid_format',
-  'invalid_amount',
-  'invalid_url',
-  'invalid_characters',
-  'surrounding_blanks',
-  'too_small',
-  'too_big',
-  'too_deep',
-  'duplicate_value',
-  'duplicate_key',
-  'forbidden_key',
-] as const;
-export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];
+import { FIELD_ERROR_CODES, type FieldErrorCode, PROBLEM_CODES, type ProblemCode } from './problem-table';
 
 const openCode = <T extends string>(known: readonly [T, ...T[]], description: string) =>
   openEnum(

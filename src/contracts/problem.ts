@@ -1,4 +1,5 @@
-import { type FieldError, PROBLEMS, type ProblemBody, type ProblemCode, type ProblemMembers } from './problem-schema';
+import type { FieldError, ProblemBody, ProblemMembers } from './problem-schema';
+import { PROBLEMS, type ProblemCode } from './problem-table';
 
 interface ProblemOptions {
   errors?: readonly FieldError[];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type OrderRules, optional, webhookUrl } from './fields';
-import { CURSOR, NO_CURSOR, moment, pageQuery, uuidCursor } from './page-query';
+import { type OrderRules, optional, refuse, webhookUrl } from './fields';
+import { CURSOR, NO_CURSOR, moment, pageQuery, time, uuidCursor } from './page-query';
 import { webhookState } from './webhook-response-schemas';
 
 const DAY_SECONDS = 86_400;
@@ -36,6 +36,25 @@ export const webhookListQuerySchema = z.strictObject({
   }),
 });
 export type WebhookListQuery = z.infer<typeof webhookListQuerySchema>;
+
+/** The body of a resend of many. */
+export const resendWebhooksRequestSchema = z.strictObject({
+  data: z
+    .strictObject({
+      state: optional(webhookState).meta({ description: 'Only webhooks in this state. Default: any.' }),
+      created_from: optional(time()).meta({
+        description: 'Only webhooks created at this time or later. ISO 8601.',
+        examples: ['2026-11-21T09:00:00Z'],
+      }),
+      created_before: optional(time()).meta({
+        description: 'Only webhooks created before this time. Default: the time of the call.',
+      }),
+    })
+    .superRefine(({ state, created_from: from }, context) => {
+      if (state === undefined && from === undefined) refuse(context, 'required', 'must have state or created_from');
+    }),
+});
+export type ResendWebhooksRequest = z.infer<typeof resendWebhooksRequestSchema>['data'];
 
 export const timelineQuerySchema = z.strictObject({
   ...pageQuery,

@@ -52,6 +52,15 @@ export const signedWebhookSchema = webhookEventSchema
   .meta({ id: 'SignedWebhook', description: 'A webhook as the service sends it' });
 export type SignedWebhookBody = z.infer<typeof signedWebhookSchema>;
 
+export const webhookSelectionSchema = z
+  .object({
+    state: webhookState.nullable().meta({ description: 'State of the webhooks; null for any' }),
+    created_from: timestamp.nullable().meta({ description: 'Time of the oldest webhook; null for any' }),
+    created_before: timestamp.meta({ description: 'The webhooks are older than this' }),
+  })
+  .meta({ id: 'WebhookSelection', description: 'The webhooks that are resent' });
+export type WebhookSelectionBody = z.infer<typeof webhookSelectionSchema>;
+
 export const attemptFields = {
   status: z
     .number()

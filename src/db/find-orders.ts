@@ -147,6 +147,15 @@ export async function findSellersOfPayLinks(
   return payLinkIds.map((id) => sellers.get(id));
 }
 
+/** Finds the orders of all sellers that have a reference, newest first. */
+export async function findOrderIds(db: DbClient, reference: string): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    'select id from orders where reference = $1 order by created_at desc, id desc',
+    [reference],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Finds the order that holds a seller's reference: the one that is not UNSUCCESSFUL. */
 export async function findOrderByReference(
   db: DbClient,

@@ -20,6 +20,7 @@ const COLUMNS = `e.id, e.order_id as "orderId", o.reference, e.sequence, e.state
 export interface WebhookFilter {
   sellerId?: string | undefined;
   state?: WebhookState | undefined;
+  orderIds?: readonly string[] | undefined;
   /** ISO 8601, inclusive. */
   since?: string | undefined;
   /** ISO 8601, exclusive. */
@@ -30,15 +31,16 @@ export interface WebhookFilter {
 
 /** Lists webhooks, newest first. Webhooks that are created between two pages do not shift the pages. */
 export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: number): Promise<ListedWebhook[]> {
-  const { sellerId, state, since, until, after } = filter;
+  const { sellerId, state, orderIds, since, until, after } = filter;
   const { rows } = await db.query<ListedWebhook>(
     `select ${COLUMNS} from webhook_event e join orders o on o.id = e.order_id
      where ($1::uuid is null or e.seller_id = $1) and ($2::text is null or e.state = $2)
        and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
+       and ($7::uuid[] is null or e.order_id = any($7))
        and ($5::uuid is null or (e.created_at, e.id) < (
          select created_at, id from webhook_event where id = $5 and ($1::uuid is null or seller_id = $1)))
      order by e.created_at desc, e.id desc limit $6`,
-    [sellerId, state, since, until, after, limit],
+    [sellerId, state, since, until, after, limit, orderIds],
   );
   return rows;
 }
@@ -71,6 +73,22 @@ export async function findListedWebhook(
   return rows[0];
 }
 
+/** Counts the selected webhooks, and the amount of their orders, each once. */
+export async function countWebhooksToResend(
+  db: DbClient,
+  { sellerId, state, since, until }: WebhookSelection,
+): Promise<{ webhooks: number; amountPence: number }> {
+  const { rows } = await db.query<{ webhooks: string; amountPence: string | null }>(
+    `with selected as (select order_id from webhook_event
+       where ($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
+         and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4))
+     select (select count(*) from selected) as webhooks, sum(amount_pence) as "amountPence"
+     from orders where id in (select order_id from selected)`,
+    [sellerId, state, since, until],
+  );
+  return { webhooks: Number(rows[0]?.webhooks), amountPence: Number(rows[0]?.amountPence) };
+}
+
 /** Finds the selected webhooks, oldest first. */
 export async function findWebhooksToResend(
   db: DbClient,
@@ -79,7 +97,7 @@ export async function findWebhooksToResend(
 ): Promise<{ id: string; orderId: string }[]> {
   const { rows } = await db.query<{ id: string; orderId: string }>(
     `select id, order_id as "orderId" from webhook_event e
-     where ($1::uuid is null or seller_id = $1) and state = $2
+     where ($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
        and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
        and ($5::uuid is null or (created_at, id) > (select created_at, id from webhook_event where id = $5))
      order by created_at, id limit $6`,

@@ -41,17 +41,21 @@ export async function finishAction(db: DbClient, id: string, error: string | nul
 
 const COLUMNS = 'id, at, operator, command, arguments, outcome, error';
 
-/** Newest first. */
+/**
+ * Lists actions, newest first.
+ * @param filter `about`: a text in the arguments
+ */
 export async function listActions(
   db: DbClient,
-  { operator, since }: { operator?: string | undefined; since?: Date | undefined },
+  { operator, about, since }: { operator?: string | undefined; about?: string | undefined; since?: Date | undefined },
   limit: number,
 ): Promise<RecordedAction[]> {
   const { rows } = await db.query<RecordedAction>(
     `select ${COLUMNS} from operator_action
      where ($1::text is null or operator = $1) and ($2::timestamptz is null or at >= $2)
+       and ($4::text is null or strpos(arguments::text, $4) > 0)
      order by at desc, id desc limit $3`,
-    [operator, since, limit],
+    [operator, since, limit, about],
   );
   return rows;
 }

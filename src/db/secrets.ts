@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { type KeyRing, keyIdOf } from '../encryption/key-ring';
-import { CHECKOUT_CONTEXT } from './checkout-secret';
 import { inMs } from './clock';
 import { type Db, type DbClient, inTransaction } from './pool';
+
+const SERVICE_SECRET_BYTES = 32;
 
 /** Stores a webhook secret, encrypted in the context of its seller, so that it cannot be moved to another seller. */
 export async function insertWebhookSecret(
@@ -80,10 +82,22 @@ export async function deleteExpiredSecrets(db: DbClient): Promise<void> {
   await db.query('delete from webhook_secret where expires_at <= now()');
 }
 
+/**
+ * Returns a secret that is the same in all processes. The first call creates it.
+ * @param name also the context in which it is encrypted
+ * @throws DecryptionError
+ */
+export async function findServiceSecret(db: DbClient, keys: KeyRing, name: string): Promise<string> {
+  const created = keys.encryptText(randomBytes(SERVICE_SECRET_BYTES).toString('base64url'), name);
+  await db.query('insert into service_secret (name, secret) values ($1, $2) on conflict do nothing', [name, created]);
+  const { rows } = await db.query<{ secret: string }>('select secret from service_secret where name = $1', [name]);
+  return keys.decryptText(rows[0]?.secret ?? created, name);
+}
+
 /** How many secrets are encrypted with each key. The key's id is null for secrets that are not encrypted. */
 export async function countSecretsByKey(db: DbClient): Promise<{ keyId: string | null; secrets: number }[]> {
   const { rows } = await db.query<{ secret: string }>(
-    'select secret from webhook_secret union all select secret from checkout_secret',
+    'select secret from webhook_secret union all select secret from service_secret',
   );
   const counts = new Map<string | null, number>();
   for (const { secret } of rows) {
@@ -102,15 +116,14 @@ export async function encryptSecretsAgain(db: Db, keys: KeyRing): Promise<number
   return inTransaction(db, async (client) => {
     const { rows } = await client.query<{ id: string | null; context: string; secret: string }>(
       `select id, seller_id::text as context, secret from webhook_secret
-       union all select null, $1, secret from checkout_secret`,
-      [CHECKOUT_CONTEXT],
+       union all select null, name, secret from service_secret`,
     );
     const old = rows.filter(({ secret }) => keyIdOf(secret) !== keys.firstKey);
     for (const { id, context, secret } of old) {
       const encrypted = keys.encryptText(keys.decryptText(secret, context), context);
       // Encrypted from this text: a secret that was deleted or replaced in the meantime is left alone.
       if (id === null)
-        await client.query('update checkout_secret set secret = $2 where secret = $1', [secret, encrypted]);
+        await client.query('update service_secret set secret = $2 where secret = $1', [secret, encrypted]);
       else await client.query('update webhook_secret set secret = $2 where id = $1', [id, encrypted]);
     }
     return old.length;

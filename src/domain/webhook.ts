@@ -30,7 +30,8 @@ export interface WebhookTest {
 /** The webhooks of a resend of many. */
 export interface WebhookSelection {
   sellerId?: string | undefined;
-  state: WebhookState;
+  /** Omitted: any state. */
+  state?: WebhookState | undefined;
   /** ISO 8601, inclusive. */
   since?: string | undefined;
   /** ISO 8601, exclusive. */

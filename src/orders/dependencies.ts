@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { KeyRing } from '../encryption/key-ring';
-import type { PaymentProviders } from '../payments/payment-provider';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { WorkflowReader } from './read-workflow';
 import type { OrderStarter } from './start-orders';
@@ -18,13 +17,7 @@ export interface OrderDependencies {
   starter: OrderStarter;
   workflowReader: WorkflowReader;
   rules: OrderRules;
-  payments: PaymentProviders;
   checkoutBaseUrl: string;
-  /**
-   * True if a real lender decides on the applications of live accounts. Those of sandbox accounts have the sandbox
-   * lender.
-   */
-  hasLiveLender: boolean;
   expiresAfterMs: number | undefined;
   log: Logger;
 }

@@ -24,7 +24,7 @@ export async function readStored(
  * Reads the row of the order that a pay link leads to.
  * @throws Problem `not_found`
  */
-export async function readByPayLink(deps: OrderDependencies, payLinkId: string): Promise<StoredOrder> {
+export async function readByPayLink(deps: Pick<OrderDependencies, 'db'>, payLinkId: string): Promise<StoredOrder> {
   const stored = isUuid(payLinkId) ? await findOrderByPayLink(deps.db, payLinkId) : undefined;
   if (!stored) throw notFound();
   return stored;

@@ -1,9 +1,10 @@
 import { Problem } from '../contracts/problem';
-import type { WebhookListQuery } from '../contracts/webhook-request-schemas';
-import type { SignedWebhookBody, WebhookEventBody } from '../contracts/webhook-response-schemas';
+import type { ResendWebhooksRequest, WebhookListQuery } from '../contracts/webhook-request-schemas';
+import type { SignedWebhookBody, WebhookEventBody, WebhookSelectionBody } from '../contracts/webhook-response-schemas';
 import { readClock } from '../db/clock';
 import { findListedWebhook, findWebhookBody, findWebhooks } from '../db/find-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
+import { AlreadyRunning } from '../temporal/order-workflows';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { type Page, listEnd, toPage, unknownCursor } from './list-page';
@@ -78,6 +79,27 @@ export async function resendWebhook(
     throw resendNotRequested(error);
   }
   return toWebhookEventBody(webhook);
+}
+
+/**
+ * Resends many of a seller's webhooks, by a workflow of its own. A seller has one at a time.
+ * @throws Problem `resend_in_progress`, `service_unavailable`
+ */
+export async function resendWebhooks(
+  { db, workflows }: OrderDependencies,
+  sellerId: string,
+  { state, created_from: since, created_before }: ResendWebhooksRequest,
+): Promise<WebhookSelectionBody> {
+  const until = created_before ?? (await readClock(db)).toISOString();
+  try {
+    await workflows.resendWebhooks({ sellerId, state, since, until }, sellerId);
+  } catch (error) {
+    if (!(error instanceof AlreadyRunning)) throw resendNotRequested(error);
+    const detail =
+      'The previous resend of many webhooks is still in progress. It continues, and nothing else was requested.';
+    throw new Problem('resend_in_progress', detail);
+  }
+  return { state: state ?? null, created_from: since ?? null, created_before: until };
 }
 
 function resendNotRequested(cause: unknown): Problem {

@@ -5,13 +5,10 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { ApplicationFailure, type SignalDefinition } from '@temporalio/common';
+import { ApplicationFailure, type SignalDefinition, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
-import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
-import type { checkoutWorkflow } from '../../workflows/checkout-workflow';
 import {
   CHANGE_REFUSED,
-  CHECKOUT_TASK_QUEUE,
   ORDER_TASK_QUEUE,
   ROW_BEHIND,
   ROW_CHANGED,
@@ -31,9 +28,9 @@ import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
 import { type ChangeRequest, type Order, type OrderState, stateOf } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import type { WebhookSelection } from '../domain/webhook';
-import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { CallNotMade, TooManyChanges, createAvailability } from './availability';
+import { CallNotMade, TooManyChanges } from './availability';
+import { type TemporalCalls, createTemporalCalls } from './calls';
 import { grpcErrorOf } from './grpc-errors';
 import { type RunLists, createRunLists } from './list-runs';
 import { orderOptions } from './workflow-options';
@@ -68,6 +65,9 @@ export class VersionDiffers extends Error {
   }
 }
 
+/** A workflow with this id is running. It continues, and nothing was started. */
+export class AlreadyRunning extends Error {}
+
 /** The run closed before it made the change. The row shows whether a new run can make it. */
 export class RunClosed extends Error {}
 
@@ -99,14 +99,14 @@ export interface OrderWorkflows extends RunLists {
   change(order: Order, request: ChangeRequest): Promise<OrderState>;
   /** Sends a webhook of the order once more. @throws CallNotMade */
   resendWebhook(order: Order, eventId: string): Promise<void>;
-  /** Resends many webhooks, some a second. @returns the id of the workflow that does it */
+  /**
+   * Resends many webhooks, some a second.
+   * @returns the id of the workflow that does it
+   * @throws CallNotMade, or AlreadyRunning if the workflow with this id has not ended
+   */
   resendWebhooks(selection: WebhookSelection, id: string): Promise<string>;
   /** Keeps an order from expiring before a time. @throws CallNotMade */
   holdExpiry(order: Order, until: Date): Promise<void>;
-  /** Makes the order's checkout do its next step, now. @throws CallNotMade */
-  proceedCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
-  /** Starts the order's checkout, unless it runs: then it repeats its steps itself. */
-  startCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
   /**
    * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
    * @throws CallNotMade, within a second
@@ -114,8 +114,7 @@ export interface OrderWorkflows extends RunLists {
   testWebhook(webhookId: string): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
-  /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
-  drain(): Promise<void>;
+  drain: TemporalCalls['drain'];
 }
 
 /** Times in ms. */
@@ -126,25 +125,10 @@ export function createOrderWorkflows(
     updateTimeoutMs,
     encryptPayloads,
   }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
+  { within, callWithin, track, drain }: TemporalCalls = createTemporalCalls(client),
 ): OrderWorkflows {
   const { workflow } = client;
-  const inFlight = new Set<Promise<unknown>>();
-  const availability = createAvailability(client);
   const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
-  trackBreaker('temporal', () => Number(availability.isKnownDown));
-  const track = <T>(call: Promise<T>): Promise<T> => {
-    const tracked = call.finally(() => inFlight.delete(tracked));
-    inFlight.add(tracked);
-    return tracked;
-  };
-  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
-    track(client.withDeadline(Date.now() + timeoutMs, call));
-
-  /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
-  async function callWithin<T>(timeoutMs: number, call: () => Promise<T>): Promise<T> {
-    await availability.waitUntilUp();
-    return availability.call(() => within(timeoutMs, call));
-  }
 
   const options = (order: Order) => orderOptions(order, encryptPayloads);
   /** Of a run that reads the row: callers may have read it before it changed. */
@@ -187,9 +171,7 @@ export function createOrderWorkflows(
   return {
     ...createRunLists(client, within),
 
-    async drain() {
-      await Promise.allSettled([availability.end(), ...inFlight]);
-    },
+    drain,
 
     async start(order, delayMs) {
       const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
@@ -244,33 +226,28 @@ export function createOrderWorkflows(
     resendWebhook: (order, eventId) => signalOrder(order, resendWebhookSignal, eventId),
 
     async resendWebhooks(selection, id) {
-      const started = await callWithin(startTimeoutMs, () =>
-        workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
-          taskQueue: ORDER_TASK_QUEUE,
-          workflowId: `resend-webhooks-${id}`,
-          args: [selection],
-        }),
-      );
-      return started.workflowId;
+      const { sellerId } = selection;
+      const resendId = `resend-webhooks-${id}`;
+      try {
+        await callWithin(startTimeoutMs, () =>
+          workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
+            taskQueue: ORDER_TASK_QUEUE,
+            workflowId: resendId,
+            ...(sellerId !== undefined && {
+              priority: { fairnessKey: sellerId },
+              typedSearchAttributes: new TypedSearchAttributes([{ key: sellerIdKey, value: sellerId }]),
+            }),
+            args: [selection],
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        throw new AlreadyRunning(`${resendId} is running`, { cause: error });
+      }
+      return resendId;
     },
 
     holdExpiry: (order, until) => signalOrder(order, holdExpirySignal, until.toISOString()),
-
-    async proceedCheckout(order) {
-      await callWithin(startTimeoutMs, () =>
-        workflow.signalWithStart<typeof checkoutWorkflow>('checkoutWorkflow', {
-          ...checkoutOptions(order),
-          signal: proceedSignal,
-          signalArgs: [],
-        }),
-      );
-    },
-
-    async startCheckout(order) {
-      await within(startTimeoutMs, () =>
-        workflow.start<typeof checkoutWorkflow>('checkoutWorkflow', checkoutOptions(order)),
-      );
-    },
 
     testWebhook: (webhookId) =>
       callWithin(TEST_TIMEOUT_MS, () =>
@@ -289,16 +266,6 @@ export function createOrderWorkflows(
         if (!(error instanceof WorkflowNotFoundError)) throw error;
       }
     },
-  };
-}
-
-function checkoutOptions({ id, sellerId }: Pick<Order, 'id' | 'sellerId'>) {
-  return {
-    taskQueue: CHECKOUT_TASK_QUEUE,
-    workflowId: checkoutWorkflowId(id),
-    workflowIdConflictPolicy: 'USE_EXISTING' as const,
-    priority: { fairnessKey: sellerId },
-    args: [id] as [string],
   };
 }
 

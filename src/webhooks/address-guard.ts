@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
-import { limitEncryptedBytesRead, limitSessionTickets } from './limit-bytes-read';
+import { limitEncryptedBytesRead, limitSessionTickets } from './response-limits';
 import { isPublicAddress } from './public-address';
 import { checkPort, checkScheme, withoutBrackets, type AddressPolicy } from './webhook-url';
 

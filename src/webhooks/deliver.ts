@@ -98,10 +98,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const waitMs = sellerSlots.tryAcquire(sellerId);
     if (waitMs > 0) throw new RetryLater('the seller has as many attempts running as it may have', waitMs);
     const startedAt = monotonicMs();
+    let isSent = true;
     try {
       return await work();
+    } catch (error) {
+      isSent = !(error instanceof RetryLater);
+      throw error;
     } finally {
-      sellerSlots.release(sellerId, monotonicMs() - startedAt);
+      sellerSlots.release(sellerId, isSent ? monotonicMs() - startedAt : undefined);
     }
   }
 
@@ -201,9 +205,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       }
       const dueInMs = untilDue(event, hasSuccessor);
       if (dueInMs > 0) throw new RetryLater(`${event.steps} attempts failed; the next one is not due yet`, dueInMs);
-      const breakerMs = event.ageMs > LONGEST_ENDPOINT_WAIT_MS ? 0 : breakers.waitMs(event);
-      if (breakerMs > 0) throw new RetryLater('the endpoint has not answered several attempts in a row', breakerMs);
-      const { state, delayMs, result } = await withinLimit(event.sellerId, () => attempt(event, hasSuccessor));
+      // The breaker is asked last: with its yes, this call is the endpoint's one probe.
+      const { state, delayMs, result } = await withinLimit(event.sellerId, () => {
+        const breakerMs = event.ageMs > LONGEST_ENDPOINT_WAIT_MS ? 0 : breakers.waitMs(event);
+        if (breakerMs > 0) throw new RetryLater('the endpoint has not answered several attempts in a row', breakerMs);
+        return attempt(event, hasSuccessor);
+      });
       if (state === 'pending') throw new RetryLater(`attempt ${event.steps + 1}: ${result}`, delayMs ?? 0);
       return state;
     },

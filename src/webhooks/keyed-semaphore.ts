@@ -18,8 +18,8 @@ interface KeyedSemaphore {
    * @returns 0, or if the key holds as many slots as it may have: milliseconds until the caller's turn to try again
    */
   tryAcquire(key: string): number;
-  /** @param heldMs how long the caller had the slot */
-  release(key: string, heldMs: number): void;
+  /** @param heldMs how long the caller had the slot; undefined if it did not use it */
+  release(key: string, heldMs: number | undefined): void;
 }
 
 interface Slots {
@@ -56,7 +56,7 @@ export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSem
     release(key, heldMs) {
       const slots = keys.get(key);
       if (!slots) return;
-      const meanMs = slots.meanMs + WEIGHT * (heldMs - slots.meanMs);
+      const meanMs = slots.meanMs + WEIGHT * ((heldMs ?? slots.meanMs) - slots.meanMs);
       if (slots.held > 1) keys.set(key, { ...slots, held: slots.held - 1, meanMs, changedAt: now() });
       else keys.delete(key);
     },

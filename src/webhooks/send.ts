@@ -12,9 +12,7 @@ import {
   type Attempt,
   type Classification,
 } from './attempt';
-import { closableSender } from './closable-sender';
-import { limitBytesRead } from './limit-bytes-read';
-import { readResponse } from './read-response';
+import { limitBytesRead, readResponse, tooLarge } from './response-limits';
 import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy, withoutBrackets } from './webhook-url';
 import { webhookHeaders } from './sign';
@@ -61,6 +59,8 @@ export interface WebhookSender {
 const NO_ADDRESS_MS = 1000;
 
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Responses with a status below 200. Each takes time to parse, however small it is. */
+const MAX_INTERIM = 100;
 
 /**
  * Each attempt opens its own connection: a receiver may close a kept-alive connection at the moment of reuse, which
@@ -117,6 +117,11 @@ export function createWebhookSender({
       },
     });
     call.once('socket', limitBytesRead);
+    let interim = 0;
+    call.on('information', () => {
+      if (++interim !== MAX_INTERIM) return;
+      call.destroy(tooLarge(`more than ${MAX_INTERIM} responses with a status below 200`));
+    });
     let deadline: NodeJS.Timeout | undefined;
     try {
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -151,7 +156,24 @@ export function createWebhookSender({
     return result;
   }
 
-  return closableSender(attempt);
+  const running = new Set<Promise<Attempt>>();
+  let isClosed = false;
+  return {
+    send: async (request) => {
+      if (isClosed) throw new Error('the webhook sender is closed');
+      const sending = attempt(request);
+      running.add(sending);
+      try {
+        return await sending;
+      } finally {
+        running.delete(sending);
+      }
+    },
+    close: async () => {
+      isClosed = true;
+      await Promise.allSettled(running);
+    },
+  };
 }
 
 /** The policy or the rules can be stricter than when the URL was accepted, so each attempt checks it. */

@@ -59,7 +59,7 @@ export const ATTACKS: Record<string, Attack> = {
     attacker.count('connections left open', attacker.openConnections());
   },
 
-  /** Webhooks to receivers that never end their response: 103s, a status line, a chunk extension. */
+  /** Webhooks to receivers that never end their response: 103s, a status line, a chunk extension, chunks of one byte. */
   async 'flooding receivers'(attacker) {
     const { id } = attacker.seller;
     const receivers = await floodReceivers();

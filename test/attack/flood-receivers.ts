@@ -10,6 +10,7 @@ const FLOODS: [string, string][] = [
   ['', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'],
   ['HTTP/1.1 200 ', 'x'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;', 'x'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'],
 ];
 
 /** Starts webhook endpoints that send as fast as the connection takes it, and one that takes a second. */

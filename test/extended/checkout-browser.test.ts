@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { saveBranding } from '../../src/checkout/db/branding';
+import { updateAccount } from '../../src/db/accounts';
 import { type Page as CheckoutPage, renderPage } from '../../src/checkout/layout';
 import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage, redirectPage } from '../../src/checkout/pages/complete';
@@ -49,23 +51,16 @@ const sizes: { url: string; bytes: number }[] = [];
 const screenshots: Screenshot[] = [];
 
 beforeAll(async () => {
-  await stack.db.query(
-    `update seller set name = 'Harbour & Pine', brand_colour = '#0f5c4a', pricing = $2 where id = $1`,
-    [
-      stack.seller.id,
-      {
-        representativeInterest: 12.9,
-        promotions: [
-          { name: 'Spring offer', interestFreeDays: 30, validUntil: `${new Date().getFullYear() + 1}-03-31` },
-        ],
-      },
-    ],
-  );
+  await updateAccount(stack.db, stack.seller.id, {
+    name: 'Harbour & Pine',
+    pricing: {
+      representativeInterest: 12.9,
+      promotions: [{ name: 'Spring offer', interestFreeDays: 30, validUntil: `${new Date().getFullYear() + 1}-03-31` }],
+    },
+  });
   browser = await launchChromium();
-  await stack.db.query("update seller set logo = $2, logo_type = 'image/png' where id = $1", [
-    stack.seller.id,
-    await drawLogo(),
-  ]);
+  const logo = { type: 'image/png' as const, bytes: await drawLogo() };
+  await saveBranding(stack.db, stack.seller.id, { colour: '#0f5c4a', logo });
 });
 
 interface Visit {

@@ -50,6 +50,11 @@ export const MATRIX: Record<string, Row> = {
   [`GET ${BASE}/order/:orderId/timeline`]: { kind: 'seller', ok: 200 },
   [`GET ${BASE}/webhook_event/:eventId`]: { kind: 'seller', ok: 200 },
   [`POST ${BASE}/webhook_event/:eventId/resend`]: { kind: 'seller', ok: 202 },
+  [`POST ${BASE}/seller/:sellerId/webhook_event/resend`]: {
+    kind: 'seller',
+    ok: 202,
+    body: () => ({ data: { state: 'disabled' } }),
+  },
   [`POST ${BASE}/seller/:sellerId/webhook_secret/rotate`]: { kind: 'seller', ok: 200 },
   [`POST ${BASE}/seller/:sellerId/webhook_test`]: {
     kind: 'seller',

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { run } from '../../src/cli/run';
 import { PACKAGE_ROOT } from '../../src/package';
 
@@ -16,9 +17,12 @@ export interface CliRun {
 const NO_DEMO = { DATA_DIR: '/nonexistent' };
 let previous: Promise<unknown> = Promise.resolve();
 
-/** Runs a command of the CLI in this process, after those before it: they share the output. Only `env` configures it. */
-export function runCli(args: readonly string[], env: Record<string, string> = {}): Promise<CliRun> {
-  const current = previous.then(() => capture(() => run(args, { ...NO_DEMO, ...env })));
+/**
+ * Runs a command of the CLI in this process, after those before it: they share the output. Only `env` configures it.
+ * @param input what the operator types
+ */
+export function runCli(args: readonly string[], env: Record<string, string> = {}, input = ''): Promise<CliRun> {
+  const current = previous.then(() => capture(() => run(args, { ...NO_DEMO, ...env }, Readable.from([input]))));
   previous = current.catch(() => undefined);
   return current;
 }

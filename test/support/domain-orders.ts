@@ -34,9 +34,9 @@ export const ORDER: Order = {
   ...stateOf([creation({ actor: 'seller', channel: 'api' }, CREATED_AT)], null),
 };
 
-/** Returns the time this many minutes after the order was created. */
-export function atMinute(minutes: number): string {
-  return new Date(Date.parse(CREATED_AT) + minutes * 60_000).toISOString();
+/** Returns the time this many minutes after an order was created. */
+export function atMinute(minutes: number, createdAt = CREATED_AT): string {
+  return new Date(Date.parse(createdAt) + minutes * 60_000).toISOString();
 }
 
 export function request(event: OrderEvent, rest: Partial<ChangeRequest> = {}): ChangeRequest {
@@ -50,7 +50,7 @@ export const orderAfter = (...events: OrderEvent[]): Order => applyEvents(ORDER,
 export function applyEvents<T extends Order>(order: T, ...events: (OrderEvent | ChangeRequest)[]): T {
   return events.reduce((before, event) => {
     const wanted = typeof event === 'string' ? request(event) : event;
-    const change = decide(before, wanted, atMinute(before.changes.length));
+    const change = decide(before, wanted, atMinute(before.changes.length, before.createdAt));
     if (typeof change === 'string') throw new Error(`${wanted.event} is classified as ${change}, not as a change`);
     return withChange(before, change);
   }, order);

@@ -1,5 +1,5 @@
-import type { Lender } from '../../src/lender/lender';
-import type { PaymentProvider } from '../../src/payments/payment-provider';
+import type { Lender } from '../../src/checkout/lender/lender';
+import type { PaymentProvider } from '../../src/checkout/payments/payment-provider';
 import type * as Providers from '../../src/providers';
 
 /**

@@ -17,10 +17,13 @@ function checkLicences(added: object = {}) {
   return spawnSync('node', ['tools/licences.mjs', file], { cwd: PACKAGE_ROOT, encoding: 'utf8' });
 }
 
-test('the SBOM is made by a package of the lock file', () => {
-  const source = readFileSync(path.join(PACKAGE_ROOT, 'tools/sbom.mjs'), 'utf8');
+test.each([
+  ['tools/sbom.mjs', '@cyclonedx/cyclonedx-npm'],
+  ['test/openapi-lint/lint.ts', '@redocly/cli'],
+])('%s runs a package of the lock file', (file, name) => {
+  const source = readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
   expect(source).not.toContain('npx');
-  expect(Object.keys(lock.packages)).toContain('node_modules/@cyclonedx/cyclonedx-npm');
+  expect(Object.keys(lock.packages)).toContain(`node_modules/${name}`);
 });
 
 test('every package has a licence that is allowed', () => {

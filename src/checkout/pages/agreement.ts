@@ -1,4 +1,4 @@
-import type { Applicant, Offer } from '../../domain/application';
+import type { Applicant, Offer } from '../domain/application';
 import type { Order } from '../../domain/order';
 import { formatTotal } from '../format';
 import { type Html, html } from '../html';

@@ -1,6 +1,6 @@
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
-import type { Payment } from '../../domain/payment';
+import type { Payment } from '../domain/payment';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
 import { type ProviderDetails, bankName } from '../provider-details';

@@ -1,4 +1,4 @@
-import type { Offer } from '../../domain/application';
+import type { Offer } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import type { Order, PaymentTerm } from '../../domain/order';
 import { PAYMENT_TERM_LABELS, describeCost, describePayments } from '../format';

@@ -1,6 +1,6 @@
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
-import type { Checkout } from '../../orders/hosted-checkout';
+import type { Checkout } from '../hosted-checkout';
 import { type ClosedState, isReversing } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { type Html, html } from '../html';

@@ -1,7 +1,7 @@
-import { offerOf } from '../../domain/application';
+import { offerOf } from '../domain/application';
 import { formatPence } from '../../domain/money';
-import { londonDate } from '../../lender/london-date';
-import type { Checkout } from '../../orders/hosted-checkout';
+import { londonDate } from '../calendar';
+import type { Checkout } from '../hosted-checkout';
 import { PAYMENT_TERM_LABELS, formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';

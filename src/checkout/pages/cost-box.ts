@@ -1,7 +1,7 @@
-import { type Offer, totalPence } from '../../domain/application';
+import { type Offer, totalPence } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
-import { annualPercentageRate } from '../../lender/annual-rate';
+import { annualPercentageRate } from '../lender/annual-rate';
 import { describePromotion, formatTotal } from '../format';
 import { type Html, html } from '../html';
 

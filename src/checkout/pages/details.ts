@@ -1,6 +1,6 @@
-import type { Offer } from '../../domain/application';
+import type { Offer } from '../domain/application';
 import type { Order } from '../../domain/order';
-import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../../lender/test-customers';
+import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../test-customers';
 import { type FormErrors, type FormValues, FIELD_NAMES } from '../application-form';
 import { describePayments } from '../format';
 import { type Html, html } from '../html';

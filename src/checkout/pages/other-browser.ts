@@ -1,4 +1,4 @@
-import type { Checkout } from '../../orders/hosted-checkout';
+import type { Checkout } from '../hosted-checkout';
 import type { ApplicantState } from '../checkout-state';
 import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';

@@ -1,4 +1,4 @@
-import type { DeclineCode, LenderDecision } from '../../domain/application';
+import type { DeclineCode, LenderDecision } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';

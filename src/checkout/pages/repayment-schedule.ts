@@ -1,5 +1,5 @@
-import { type Offer, totalPence } from '../../domain/application';
-import { monthsAfter } from '../../domain/calendar';
+import { type Offer, totalPence } from '../domain/application';
+import { monthsAfter } from '../calendar';
 import { formatPence } from '../../domain/money';
 import { formatDate } from '../format';
 import { type Html, html } from '../html';

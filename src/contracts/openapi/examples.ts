@@ -1,6 +1,11 @@
 import type { CreatedOrderBody, OrderBody } from '../order-schemas';
 import type { TimelineEntryBody } from '../timeline-schemas';
-import type { SignedWebhookBody, WebhookEventBody, WebhookTestResult } from '../webhook-response-schemas';
+import type {
+  SignedWebhookBody,
+  WebhookEventBody,
+  WebhookSelectionBody,
+  WebhookTestResult,
+} from '../webhook-response-schemas';
 
 /** Examples of the document. All show the same order. */
 export const createdOrder: CreatedOrderBody = {
@@ -72,6 +77,12 @@ export const signedWebhook: SignedWebhookBody = {
     timestamp: '2026-11-21T09:00:00.000Z',
     data: { order, previous_status: 'CREATED', event: 'signup_started', sequence: 1, actor: 'checkout', reason: null },
   }),
+};
+
+export const webhookSelection: WebhookSelectionBody = {
+  state: 'exhausted',
+  created_from: null,
+  created_before: '2026-11-22T09:00:00.000Z',
 };
 
 const attempt = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiOperationObject } from 'zod-openapi';
-import type { ProblemCode } from '../problem-schema';
+import type { ProblemCode } from '../problem-table';
 import { HEADERS, IF_MATCH, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
 import { problemResponses } from './problem-responses';
 

@@ -5,15 +5,17 @@ import {
   rotatedSecretSchema,
   signedWebhookSchema,
   webhookEventSchema,
+  webhookSelectionSchema,
   webhookTestResultSchema,
 } from '../webhook-response-schemas';
 import {
+  resendWebhooksRequestSchema,
   rotateSecretRequestSchema,
   timelineQuerySchema,
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../webhook-request-schemas';
-import { timeline, webhookEvent, webhookTestResult, signedWebhook } from './examples';
+import { timeline, webhookEvent, webhookSelection, webhookTestResult, signedWebhook } from './examples';
 import { PATH_IDS, inData, operation, page, requestBody } from './operation';
 
 const { seller, order, webhook } = PATH_IDS;
@@ -101,6 +103,36 @@ const resendWebhook = operation({
   },
 });
 
+const resendWebhooks = operation({
+  operationId: 'resendWebhooks',
+  tag: 'Webhooks',
+  summary: 'Resend many webhooks',
+  description:
+    'Resends the webhooks in one state, or those created since a time, or both: the oldest first, about four a second, ' +
+    'each as by `resendWebhook`. Webhooks created after the call are not included. One such resend of yours runs at a ' +
+    'time: until it has ended, another call returns 409 `resend_in_progress`, so that repeating the call is safe.',
+  key: 'seller',
+  path: seller,
+  body: {
+    schema: requestBody('ResendWebhooksRequest', resendWebhooksRequestSchema),
+    required: true,
+    examples: {
+      exhausted: { summary: 'All exhausted webhooks', value: { data: { state: 'exhausted' } } },
+      sinceATime: {
+        summary: 'All webhooks since a time, for example after a restored backup',
+        value: { data: { created_from: '2026-11-21T09:00:00Z' } },
+      },
+    },
+  },
+  response: {
+    status: 202,
+    description: 'The resends are scheduled. The body is the selection.',
+    schema: inData(webhookSelectionSchema),
+    examples: { exhausted: { summary: 'All exhausted webhooks', value: { data: webhookSelection } } },
+  },
+  errors: ['resend_in_progress'],
+});
+
 const rotateWebhookSecret = operation({
   operationId: 'rotateWebhookSecret',
   tag: 'Webhooks',
@@ -169,6 +201,7 @@ export function webhookPaths(basePath: string, rules: OrderRules): ZodOpenApiPat
     [`${basePath}/seller/{supplier_uuid}/webhook_event/`]: { get: listWebhooks },
     [`${basePath}/webhook_event/{webhook_id}/`]: { get: retrieveWebhook },
     [`${basePath}/webhook_event/{webhook_id}/resend/`]: { post: resendWebhook },
+    [`${basePath}/seller/{supplier_uuid}/webhook_event/resend/`]: { post: resendWebhooks },
     [`${basePath}/seller/{supplier_uuid}/webhook_test/`]: { post: testEndpoint(rules) },
     [`${basePath}/seller/{supplier_uuid}/webhook_secret/rotate/`]: { post: rotateWebhookSecret },
   };

@@ -1,5 +1,5 @@
-import { NO_OFFER } from '../../../src/domain/application';
-import type { Lender, LenderAnswer } from '../../../src/lender/lender';
+import { NO_OFFER } from '../../../src/checkout/domain/application';
+import type { Lender, LenderAnswer } from '../../../src/checkout/lender/lender';
 import { apiOf } from '../../support/api';
 import { applied, newCustomer, pendingCall, proceedCheckout, statusOfOrder, useCheckout } from '../../support/checkout';
 import { inBatches } from '../../support/in-batches';

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
@@ -277,11 +277,25 @@ describe.each(languages)('the %s shop', (language) => {
     expect(await pay(shop, await newCart(shop))).not.toBe(await pay(shop, await newCart(shop)));
   });
 
-  test('does not claim a payment for an order that does not exist', async () => {
+  test('shows the page "Order not found" on the return page for every id without an order', async () => {
     const { url } = await startShop(example);
-    const response = await fetch(`${url}${example.pagePath('return')}?orderId=${stack.seller.id}`);
-    expect(response.status).toBeGreaterThanOrEqual(400);
-    expect(await response.text()).not.toContain('Thank you');
+    for (const query of [`?orderId=${randomUUID()}`, '?orderId=1', '?orderId=', '?orderId[]=1', '']) {
+      const response = await fetch(`${url}${example.pagePath('return')}${query}`);
+      const text = await response.text();
+      expect([query, response.status, text]).toEqual([query, 404, expect.stringContaining('Order not found')]);
+      expect(text).not.toContain('pay again');
+    }
+  });
+
+  test('after a 404 of another server, does not tell a customer who may have paid that there is no order', async () => {
+    await withServer(
+      (_request, response) => response.writeHead(404).end('<h1>Not Found</h1>'),
+      async (ordersUrl) => {
+        const { url } = await startShop(example, { ORDERS_URL: ordersUrl });
+        const response = await fetch(`${url}${example.pagePath('return')}?orderId=${randomUUID()}`);
+        expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('do not pay again')]);
+      },
+    );
   });
 
   test('responds with 400 to a forged webhook', async () => {

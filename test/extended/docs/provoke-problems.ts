@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import Koa from 'koa';
 import { listen } from '../../../src/api/http-server';
 import { loadConfig } from '../../../src/config';
-import type { ProblemCode } from '../../../src/contracts/problem-schema';
+import type { ProblemCode } from '../../../src/contracts/problem-table';
 import { freePort } from '../../../tools/local-stack/ports';
 import { POOL_TIMEOUTS } from '../../../src/db/pool';
 import { MAX_ACTIVE_SECRETS } from '../../../src/db/secrets';
@@ -51,6 +51,16 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
   },
   async transition_not_allowed(stack) {
     return stack.api.progress(await openOrder(stack), 'completed');
+  },
+  async resend_in_progress(stack) {
+    const { api, seller } = stack;
+    const resend = () =>
+      api.call('POST', `${BASE}/seller/${seller.id}/webhook_event/resend/`, { body: { data: { state: 'exhausted' } } });
+    await stack.stopWorker();
+    await resend();
+    const response = await resend();
+    await stack.startWorker();
+    return response;
   },
   async too_many_webhook_secrets({ api, seller }) {
     const rotate = () => api.call('POST', `${BASE}/seller/${seller.id}/webhook_secret/rotate/`);

@@ -27,6 +27,10 @@ const CALLS: Record<string, () => { path: string; key: string }> = {
     path: `/seller/${stack.seller.id}/webhook_secret/rotate/`,
     key: stack.seller.key,
   }),
+  'webhook_event/resend': () => ({
+    path: `/seller/${stack.seller.id}/webhook_event/resend/`,
+    key: stack.seller.key,
+  }),
   webhook_test: () => ({ path: `/seller/${stack.seller.id}/webhook_test/`, key: stack.seller.key }),
 };
 

@@ -239,6 +239,14 @@ describe('without Temporal', () => {
     expect((await api.get(id)).body.data.status).toBe('CREATED');
   });
 
+  test('a resend of many webhooks returns 503', async () => {
+    const path = `${BASE}/seller/${seller.id}/webhook_event/resend/`;
+    expectUnavailable(
+      await api.call('POST', path, { body: { data: { state: 'exhausted' } } }),
+      /resend could not be requested/,
+    );
+  });
+
   test('stopping the API waits for the running update of a client that disconnected', async () => {
     const { id } = (await api.create()).body.data;
     // It accepts connections and does not answer.

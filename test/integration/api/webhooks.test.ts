@@ -5,6 +5,7 @@ import { timelineEntrySchema } from '../../../src/contracts/timeline-schemas';
 import {
   rotatedSecretSchema,
   webhookEventSchema,
+  webhookSelectionSchema,
   webhookTestResultSchema,
 } from '../../../src/contracts/webhook-response-schemas';
 import { activeWebhookSecrets } from '../../../src/db/secrets';
@@ -211,6 +212,94 @@ describe('a resend', () => {
     expect(response.body.data.resend_requested_at).not.toBeNull();
     const entry = await until(async () => (await timeline(orderId)).body.data[3], 'the attempt is recorded');
     expect(entry).toMatchObject({ type: 'webhook_attempt', webhook_id: id, attempt: 2, resend: true, status: 200 });
+  });
+});
+
+describe('a resend of many', () => {
+  const resendMany = (data: unknown, { api, seller }: typeof other = stack) =>
+    api.call('POST', `${BASE}/seller/${seller.id}/webhook_event/resend/`, { body: { data } });
+  const resendAll = async (data: unknown): Promise<any> => {
+    const { status, body } = await until(async () => {
+      const response = await resendMany(data);
+      return response.body.code === 'resend_in_progress' ? undefined : response;
+    }, 'the resend before has ended');
+    expect([status, webhookSelectionSchema.strict().parse(body.data)]).toEqual([202, body.data]);
+    return body.data;
+  };
+  /** The webhooks that were sent since the last call, oldest first, once there are `count`. */
+  const sentNow = async (count: number): Promise<string[]> => {
+    await until(() => receiver.deliveries.length >= count, 'the webhooks arrive');
+    return receiver.deliveries.splice(0).map(({ body }) => `${body.data.order.id} ${body.data.event}`);
+  };
+
+  test('sends all exhausted webhooks of the seller again, and no others', async () => {
+    await stack.db.query(`update webhook_event set state = 'delivered'`);
+    await settledOrder();
+    const first = await settledOrder({}, ['failed'], 500);
+    const second = await settledOrder({}, ['failed'], 500);
+    await other.api.create({ webhook_url: receiver.url });
+    receiver.answerWith(200);
+    receiver.deliveries.length = 0;
+    expect(await resendAll({ state: 'exhausted' })).toMatchObject({ state: 'exhausted', created_from: null });
+    expect(await sentNow(2)).toEqual([`${first} failed`, `${second} failed`]);
+    await until(async () => (await list('?state=exhausted')).body.data.length === 0, 'both are delivered');
+  });
+
+  test('sends all webhooks since a time again, in any state, oldest first, without those of other sellers', async () => {
+    await settledOrder();
+    const from = await settledOrder({}, ['signup_started', 'declined']);
+    const [, since] = (await list('?limit=2')).body.data;
+    const exhausted = await settledOrder({}, ['failed'], 500);
+    receiver.answerWith(200);
+    const ofOther = await openOrder({ ...stack, api: other.api }, { webhook_url: receiver.url }, ['failed']);
+    await until(() => noWebhookPending(stack, [ofOther]), 'no webhook is pending');
+    receiver.deliveries.length = 0;
+    expect(await resendAll({ created_from: since.created_at })).toMatchObject({
+      state: null,
+      created_from: since.created_at,
+    });
+    expect(await sentNow(3)).toEqual([`${from} signup_started`, `${from} declined`, `${exhausted} failed`]);
+    // Another resend can start only after this one has ended: nothing else was sent.
+    await resendAll({ state: 'pending' });
+    expect(receiver.deliveries).toEqual([]);
+  });
+
+  test('leaves out webhooks that are created after the call, or at created_before and later', async () => {
+    await settledOrder({}, ['signup_started', 'declined']);
+    const [last, first] = (await list('?limit=2')).body.data;
+    receiver.deliveries.length = 0;
+    await resendAll({ created_from: first.created_at, created_before: last.created_at });
+    expect(await sentNow(1)).toEqual([`${first.order_id} signup_started`]);
+    const { created_before: end } = await resendAll({ created_from: last.created_at });
+    expect(await sentNow(1)).toEqual([`${last.order_id} declined`]);
+    expect(Date.parse(end)).toBeGreaterThan(Date.parse(last.created_at));
+  });
+
+  test('that is requested while another one of the seller runs returns 409, and one of another seller is accepted', async () => {
+    await resendAll({ state: 'pending' });
+    await stack.client.workflow.getHandle(`resend-webhooks-${stack.seller.id}`).result();
+    await stack.stopWorker();
+    try {
+      expect((await resendMany({ state: 'pending' })).status).toBe(202);
+      expectProblem(await resendMany({ created_from: '2026-11-21T09:00:00+01:00' }), 409, 'resend_in_progress');
+      expect((await resendMany({ state: 'pending' }, other)).status).toBe(202);
+    } finally {
+      await stack.startWorker();
+    }
+  });
+
+  test.each([
+    [{}, '/data', 'required'],
+    [{ state: null, created_from: null }, '/data', 'required'],
+    [{ created_before: '2026-11-21T09:00:00Z' }, '/data', 'required'],
+    [{ state: 'lost' }, '/data/state', 'invalid_value'],
+    [{ created_from: 'yesterday' }, '/data/created_from', 'invalid_format'],
+    [{ created_from: '9999-12-31T23:00:00-02:00' }, '/data/created_from', 'invalid_value'],
+    [{ state: 'exhausted', seller: 'all' }, '/data/seller', 'unknown_field'],
+  ])('refuses %j', async (data, pointer, code) => {
+    const response = await resendMany(data);
+    expectProblem(response, 422, 'invalid_request');
+    expect(response.body.errors).toMatchObject([{ pointer, code }]);
   });
 });
 

@@ -1,14 +1,21 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { type Lenders, createCheckoutActivities } from '../../../activities/checkout-activities';
-import { findApplication, recordAgreement, recordDecision, storeApplication } from '../../../src/db/applications';
+import { createCheckoutActivities } from '../../../activities/checkout-activities';
+import {
+  findApplication,
+  recordAgreement,
+  recordDecision,
+  storeApplication,
+} from '../../../src/checkout/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
-import { findLastPayment, recordPaymentStatus } from '../../../src/db/payments';
-import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
-import { NO_OFFER } from '../../../src/domain/application';
-import type { PaymentStatus } from '../../../src/domain/payment';
-import { type Lender, type LenderAnswer, LenderUnavailable } from '../../../src/lender/lender';
-import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/payments/payment-provider';
+import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/payments';
+import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
+import { NO_OFFER } from '../../../src/checkout/domain/application';
+import type { PaymentStatus } from '../../../src/checkout/domain/payment';
+import { type Lender, type LenderAnswer, type Lenders, LenderUnavailable } from '../../../src/checkout/lender/lender';
+import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+import { createOrderCore } from '../../../src/checkout/order-core';
+import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
 import { holdExpirySignal } from '../../../workflows/messages';
 import { apiOf } from '../../support/api';
 import {
@@ -368,6 +375,8 @@ describe('the expiry', () => {
   }, 240_000);
 });
 
+/** For activities that neither report nor hold the expiry. */
+const NO_WORKFLOWS = {} as OrderWorkflows;
 const holdExpiry = jest.fn<Promise<void>, [order: unknown, until: Date]>(() => Promise.resolve());
 beforeEach(() => holdExpiry.mockClear());
 
@@ -377,8 +386,7 @@ function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
     db: stack.db,
     lenders,
     payments: { sandbox: bank, live: undefined },
-    report: () => Promise.reject(new Error('not used')),
-    holdExpiry,
+    core: { ...createOrderCore({ db: stack.db, workflows: NO_WORKFLOWS }), holdExpiry },
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
     activities.askForResult(id),

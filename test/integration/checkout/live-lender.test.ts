@@ -1,5 +1,5 @@
-import type { Lender, LenderAnswer } from '../../../src/lender/lender';
-import type { PaymentProvider } from '../../../src/payments/payment-provider';
+import type { Lender, LenderAnswer } from '../../../src/checkout/lender/lender';
+import type { PaymentProvider } from '../../../src/checkout/payments/payment-provider';
 import { apiOf } from '../../support/api';
 import { BUSINESS, applied, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';

@@ -1,4 +1,4 @@
-import type { Lender } from '../../../src/lender/lender';
+import type { Lender } from '../../../src/checkout/lender/lender';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
 import { until } from '../../support/until';

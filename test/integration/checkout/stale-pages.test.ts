@@ -1,7 +1,6 @@
 import { formatDate } from '../../../src/checkout/format';
-import { upsertPaymentTerm } from '../../../src/db/applications';
-import { monthsAfter } from '../../../src/domain/calendar';
-import { londonDate } from '../../../src/lender/london-date';
+import { upsertPaymentTerm } from '../../../src/checkout/db/applications';
+import { londonDate, monthsAfter } from '../../../src/checkout/calendar';
 import { BUSINESS, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { untilServed } from '../../support/until-served';

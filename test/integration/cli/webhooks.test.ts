@@ -7,9 +7,6 @@ import { useReceiver } from '../../support/receiver';
 import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-// Every command is a process, which starts slowly on a busy machine.
-jest.setTimeout(600_000);
-
 const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0' } });
 const receiver = useReceiver('test');
 
@@ -44,6 +41,9 @@ test('webhooks list prints pages, and webhooks resend sends the given webhook or
   expect(await page()).toEqual(listed.slice(0, 2));
   expect(await page('--after', listed[1].id)).toEqual(listed.slice(2));
   expect(await page('--after', listed[2].id)).toEqual([]);
+  expect(await json('webhooks', 'list', '--order', listed[1].reference)).toEqual([listed[1]]);
+  expect(await json('webhooks', 'list', '--order', listed[2].order_id)).toEqual([listed[2]]);
+  expectError(await runCli(['webhooks', 'list', '--order', 'x'], stack.env), 1, /order x does not exist/);
   const unknown = ['webhooks', 'list', '--after', '00000000-0000-4000-8000-000000000000'];
   const run = await runCli(unknown, { DATABASE_URL: stack.databaseUrl });
   expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/webhook 00000000-\S+ does not exist/) });
@@ -53,9 +53,14 @@ test('webhooks list prints pages, and webhooks resend sends the given webhook or
   await until(() => receiver.deliveries.length === 4, 'the webhook arrives');
   expect(receiver.deliveries[3]!.headers['webhook-id']).toBe(listed[0].id);
 
-  const rest = ['webhooks', 'resend', '--seller', seller, '--state', 'exhausted', '--since', '2026-01-01'];
+  const all = ['webhooks', 'resend', '--state', 'exhausted', '--since', '2026-01-01'];
+  const rest = [...all, '--seller', seller, '--yes'];
   await until(async () => (await exhaustedWebhooks()) === 2, 'the first webhook is delivered');
-  expect(await json(...rest, '--dry-run')).toEqual({ would_resend: 2 });
+  const declined = await runCli([...all, '--all-sellers'], stack.env, 'no\n');
+  expect(declined.stderr).toContain(
+    'Resend 2 exhausted webhooks of all sellers, of orders of £2,469.00 in all? [y/N] ',
+  );
+  expect(declined).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/nothing was changed/) });
   expect(receiver.deliveries).toHaveLength(4);
   expect(await json(...rest)).toMatchObject({ resending: 2, workflow: expect.stringMatching(/^resend-webhooks-/) });
   await until(() => receiver.deliveries.length === 6, 'the other webhooks arrive');

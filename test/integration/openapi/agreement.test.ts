@@ -98,7 +98,12 @@ const named = successes.map(
 );
 
 test.each(named)('the example %s of the document is accepted', async (_name, one, body) => {
-  const response = await call(one, await existingIds(), body);
+  const ids = await existingIds();
+  // The resend of many of the example before may still be running.
+  const response = await until(async () => {
+    const answer = await call(one, ids, body);
+    return answer.body?.code === 'resend_in_progress' ? undefined : answer;
+  }, 'the call is possible');
   expect([response.status, response.text]).toEqual([expect.any(Number), expect.stringContaining('{')]);
   expect(response.status).toBeLessThan(300);
 });

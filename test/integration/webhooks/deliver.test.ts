@@ -27,7 +27,7 @@ beforeEach(() => {
   exhausted = [];
 });
 
-const createWorker = (attemptsPerSeller = 10) =>
+const createWorker = (attemptsPerSeller = 10, minWaitMs = 60_000) =>
   createDelivery({
     db: database.db,
     keys: NO_KEYS,
@@ -40,7 +40,7 @@ const createWorker = (attemptsPerSeller = 10) =>
     },
     schedule: STANDARD_SCHEDULE,
     attemptsPerSeller,
-    breaker: { failures: 3, minWaitMs: 60_000, maxWaitMs: 3_600_000 },
+    breaker: { failures: 3, minWaitMs, maxWaitMs: 3_600_000 },
     log: pino({ level: 'silent' }),
     onAttempt: () => undefined,
     onExhausted: ({ id }) => exhausted.push(id),
@@ -165,4 +165,29 @@ test('an event older than four days no longer waits for its endpoint', async () 
   for (let count = 0; count < 3; count++) await worker.resend(id);
   await database.db.query(`update webhook_event set created_at = now() - interval '5 days' where id = $1`, [old]);
   expect((await failureOf(worker.send({ eventId: old!, hasSuccessor: false }))).message).toBe('attempt 1: timeout');
+});
+
+test('a delivery that finds no free slot of its seller leaves the probe of the endpoint to the next one', async () => {
+  const worker = createWorker(1, 0);
+  answer = TIMEOUT;
+  const [id, other] = await events('signup_started', 'approved');
+  for (let count = 0; count < 3; count++) await worker.resend(id);
+  const setUrl = (url: string) =>
+    database.db.query(
+      'update orders set webhook_url = $2 where id = (select order_id from webhook_event where id = $1)',
+      [id, url],
+    );
+  const { url } = (await findWebhookEvent(database.db, id))!;
+  let finish: (attempt: Attempt) => void = () => undefined;
+  answer = new Promise((resolve) => (finish = resolve));
+  await setUrl('https://another-endpoint.example');
+  const running = worker.resend(id);
+  await until(() => sent.length === 4, 'the attempt has begun');
+  await setUrl(url);
+  const { message } = await failureOf(worker.send({ eventId: other!, hasSuccessor: false }));
+  expect(message).toBe('the seller has as many attempts running as it may have');
+  finish(OK);
+  await running;
+  answer = OK;
+  expect(await worker.send({ eventId: other!, hasSuccessor: false })).toBe('delivered');
 });

@@ -40,6 +40,11 @@ test.each([
   ['monthly_turnover', '1,234,567', { monthlyTurnoverPence: 123_456_700 }],
   ['monthly_turnover', '0', { monthlyTurnoverPence: 0 }],
   ['monthly_turnover', ' 10 000.5 ', { monthlyTurnoverPence: 1_000_050 }],
+  ['monthly_turnover', '£12\u00a0500.00', { monthlyTurnoverPence: 1_250_000 }],
+  ['monthly_turnover', '\u200e£\u202f12\u2009500\u200b', { monthlyTurnoverPence: 1_250_000 }],
+  ['company_number', '\ufeff0123\u00a04567', { companyNumber: '01234567' }],
+  ['email', '\u00a0jo@b.example\u200b', { email: 'jo@b.example' }],
+  ['business_name', 'Bloggs\u00a0& Daughters\u200b Ltd', { businessName: 'Bloggs & Daughters Ltd' }],
   ['business_name', '<script>alert(1)</script>', { businessName: '<script>alert(1)</script>' }],
 ])('the form accepts %s "%s"', (name, value, applicant) => {
   expect(validate({ [name]: value })).toMatchObject({ applicant });

@@ -15,5 +15,5 @@ test('the page of an expired order states its deadline, however late the expiry 
     },
     PROVIDER_DETAILS,
   );
-  expect(content.text).toContain('It had to be completed by 1 March 2026 at 11:00.');
+  expect(content.text).toContain('It had to be completed by 1 March 2026 at 11:00 GMT.');
 });

@@ -6,16 +6,21 @@ import {
   formatDateTime,
   formatDeadline,
 } from '../../../src/checkout/format';
-import { monthlyInstalments } from '../../../src/lender/instalments';
+import { monthlyInstalments } from '../../../src/checkout/lender/instalments';
 
 test('dates and times are British and use London time', () => {
   expect(formatDate('2027-01-31')).toBe('31 January 2027');
-  expect(formatDateTime('2027-07-01T22:30:00Z')).toBe('1 July 2027 at 23:30');
+  expect(formatDateTime('2027-07-01T22:30:00Z')).toBe('1 July 2027 at 23:30 BST');
+});
+
+test('the hour that the end of summer time repeats is shown with its time zone', () => {
+  expect(formatDateTime('2026-10-25T00:30:00Z')).toBe('25 October 2026 at 01:30 BST');
+  expect(formatDeadline('2026-10-25T01:30:00Z')).toBe('25 October, 01:30 GMT');
 });
 
 test('a deadline is in London time, without the year', () => {
-  expect(formatDeadline('2026-11-21T22:57:00Z')).toBe('21 November, 22:57');
-  expect(formatDeadline('2027-07-01T22:57:00Z')).toBe('1 July, 23:57');
+  expect(formatDeadline('2026-11-21T22:57:00Z')).toBe('21 November, 22:57 GMT');
+  expect(formatDeadline('2027-07-01T22:57:00Z')).toBe('1 July, 23:57 BST');
 });
 
 const offer = (pence: number, representativeInterest = 0, count = 3, interestFreeDays = 0) =>

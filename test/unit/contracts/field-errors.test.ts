@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fieldErrors } from '../../../src/contracts/field-errors';
-import { FIELD_ERROR_CODES } from '../../../src/contracts/problem-schema';
+import { FIELD_ERROR_CODES } from '../../../src/contracts/problem-table';
 import { createOrderRequestSchema, orderListQuerySchema } from '../../../src/contracts/request-schemas';
 
 const RULES = { maxAmountPence: 1000, httpsOnly: false, checkWebhookUrl: () => undefined };

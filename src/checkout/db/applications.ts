@@ -1,0 +1,207 @@
+import {
+  type Applicant,
+  type Application,
+  type DeclineCode,
+  type LenderDecision,
+  type Offer,
+  NO_OFFER,
+} from '../domain/application';
+import type { PaymentTerm } from '../../domain/order';
+import { CURRENT_PAYMENT } from './payments';
+import type { DbClient } from '../../db/pool';
+
+/** Before an application is submitted, and after a purge, the columns of the applicant are null. */
+interface ApplicationRow extends Omit<Application, 'submitted' | 'decision'>, Omit<Applicant, 'monthlyTurnoverPence'> {
+  monthlyTurnoverPence: string;
+  submittedAt: Date | null;
+  decision: LenderDecision['kind'] | null;
+  declineCode: DeclineCode | null;
+  offer: Offer | null;
+  purgedAt: Date | null;
+}
+
+export async function findApplication(db: DbClient, orderId: string): Promise<Application | undefined> {
+  const { rows } = await db.query<ApplicationRow>(
+    `select id, order_id as "orderId", payment_term as "paymentTerm", business_name as "businessName",
+       company_number as "companyNumber", email, monthly_turnover_pence as "monthlyTurnoverPence",
+       submitted_at as "submittedAt", referred_at as "referredAt", decision, decline_code as "declineCode", offer,
+       agreed_at as "agreedAt", browser_digest as "browserDigest", code_number as "codeNumber", purged_at as "purgedAt"
+     from application where order_id = $1`,
+    [orderId],
+  );
+  return rows[0] && toApplication(rows[0]);
+}
+
+function toApplication(row: ApplicationRow): Application {
+  const { id, orderId, paymentTerm, referredAt, agreedAt, browserDigest, codeNumber } = row;
+  const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt } = row;
+  const applicant = { businessName, companyNumber, email, monthlyTurnoverPence: Number(monthlyTurnoverPence) };
+  const submitted = purgedAt ? null : submittedAt && { applicant, at: submittedAt };
+  const decision = toDecision(row);
+  return { id, orderId, paymentTerm, submitted, referredAt, decision, agreedAt, browserDigest, codeNumber };
+}
+
+function toDecision({ decision, declineCode, offer }: ApplicationRow): LenderDecision | null {
+  if (decision === 'approved') return { kind: decision, offer: offer ?? NO_OFFER };
+  if (decision === 'declined') return { kind: decision, code: declineCode ?? 'other' };
+  return decision && { kind: decision };
+}
+
+/** SQL, true if the order $1 has a payment that is in progress or paid. */
+const HAS_PAYMENT = `exists (select from payment where order_id = $1 and ${CURRENT_PAYMENT})`;
+
+/**
+ * Stores the payment term that the customer chooses. The choice can be changed until the application is submitted or a
+ * payment is started, and again after the lender has declined or could not decide.
+ */
+export async function upsertPaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
+  await db.query(
+    `insert into application (order_id, payment_term) values ($1, $2)
+     on conflict (order_id) do update set payment_term = excluded.payment_term
+     where (application.submitted_at is null or application.decision in ('declined', 'failed')) and not ${HAS_PAYMENT}`,
+    [orderId, paymentTerm],
+  );
+}
+
+/** An application to pay later, as the customer submits it. */
+interface SubmittedApplication {
+  applicant: Applicant;
+  /** Of the browser that the application will belong to. */
+  browserDigest: Buffer;
+  /** The id of the application that the lender could not process; undefined for the first one. */
+  replaces?: string | undefined;
+}
+
+/**
+ * Submits the application of a PENDING order, once, and again with a new id if the lender could not process it.
+ * @returns false if there is no application that can be submitted, or the customer has chosen another payment term
+ * since
+ */
+export async function storeApplication(
+  db: DbClient,
+  orderId: string,
+  { applicant, browserDigest, replaces }: SubmittedApplication,
+): Promise<boolean> {
+  const { businessName, companyNumber, email, monthlyTurnoverPence } = applicant;
+  const { rowCount } = await db.query(
+    `update application set business_name = $2, company_number = $3, email = $4, monthly_turnover_pence = $5,
+       submitted_at = now(), browser_digest = $6, decision = null, decided_at = null, referred_at = null,
+       id = case when submitted_at is null then id else gen_random_uuid() end
+     where order_id = $1 and payment_term = 'PAY_LATER' and not ${HAS_PAYMENT}
+       and case when submitted_at is null then $7::text is null else decision = 'failed' and id::text = $7 end
+       and exists (select from checkout_order where id = $1 and status = 'PENDING')`,
+    [orderId, businessName, companyNumber, email, monthlyTurnoverPence, browserDigest, replaces],
+  );
+  return rowCount === 1;
+}
+
+/** Records the lender's decision. Later decisions are ignored. */
+export async function recordDecision(db: DbClient, applicationId: string, decision: LenderDecision): Promise<void> {
+  await db.query(
+    `update application set decision = $2, decided_at = now(), decline_code = $3, offer = $4
+     where id = $1 and decision is null`,
+    [
+      applicationId,
+      decision.kind,
+      decision.kind === 'declined' ? decision.code : null,
+      decision.kind === 'approved' ? JSON.stringify(decision.offer) : null,
+    ],
+  );
+}
+
+export async function recordReferral(db: DbClient, applicationId: string): Promise<void> {
+  await db.query('update application set referred_at = coalesce(referred_at, now()) where id = $1', [applicationId]);
+}
+
+/**
+ * Records that the customer of an APPROVED order has agreed to the offer.
+ * @param browserDigests of the browser that agrees; refused if the application does not belong to it
+ * @param at when the customer agreed, by the clock of the process that showed the due dates
+ * @returns false if nothing was recorded
+ */
+export async function recordAgreement(
+  db: DbClient,
+  orderId: string,
+  browserDigests: readonly Buffer[],
+  at: Date,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update application set agreed_at = coalesce(agreed_at, $2)
+     where order_id = $1 and browser_digest = any($3)
+       and exists (select from checkout_order where id = $1 and status = 'APPROVED')`,
+    [orderId, at, browserDigests],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * Deletes the personal data of at most `limit` applications whose orders last changed more than `retentionMs` ago: they
+ * closed, or are abandoned. An open application is kept while the lender decides, for `retentionMs` after the decision,
+ * and while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so is the
+ * offer of an open order, which its customer can still accept; both with the digest of the browser that may see them.
+ * @returns the number of purged applications
+ */
+export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `with old as (
+       select a.id, (a.agreed_at is not null and o.status = 'SUCCESSFUL') or o.status = 'APPROVED' as kept
+       from application a join checkout_order o on o.id = a.order_id
+       where a.purged_at is null and a.created_at < now() - $1 * interval '1 ms'
+         and not (o.status = 'PENDING' and (
+           (a.submitted_at is not null and (a.decided_at is null or a.decided_at >= now() - $1 * interval '1 ms'))
+           or exists (select from payment where order_id = a.order_id and closed_at is null)))
+         and o.changed_at < now() - $1 * interval '1 ms'
+       limit $2 for update of a skip locked
+     ), deleted as (
+       delete from application where id in (select id from old where not kept)
+     ), stripped as (
+       update application set purged_at = now(), business_name = null, company_number = null, email = null,
+         monthly_turnover_pence = null
+       where id in (select id from old where kept)
+     )
+     select from old`,
+    [retentionMs, limit],
+  );
+  return rowCount ?? 0;
+}
+
+/** The browser that an order's application belongs to. */
+interface ApplicantBrowser {
+  orderId: string;
+  browserDigest: Buffer;
+}
+
+/** Returns for each pay link the browser of its order's application, or undefined if it has none. */
+export async function findApplicants(
+  db: DbClient,
+  payLinkIds: readonly string[],
+): Promise<(ApplicantBrowser | undefined)[]> {
+  const { rows } = await db.query<ApplicantBrowser & { payLinkId: string }>({
+    name: 'find_applicants',
+    text: `select o.pay_link_id as "payLinkId", o.id as "orderId", a.browser_digest as "browserDigest"
+           from checkout_order o join application a on a.order_id = o.id
+           where o.pay_link_id = any($1::uuid[]) and a.browser_digest is not null`,
+    values: [payLinkIds],
+  });
+  const found = new Map(rows.map((row) => [row.payLinkId, row]));
+  return payLinkIds.map((id) => found.get(id));
+}
+
+/**
+ * Moves an application to another browser and replaces its code.
+ * @param codeNumber of the code that the customer entered
+ * @returns false if that code has been used in the meantime
+ */
+export async function replaceBrowser(
+  db: DbClient,
+  orderId: string,
+  codeNumber: number,
+  browserDigest: Buffer,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update application set browser_digest = $3, code_number = code_number + 1
+     where order_id = $1 and code_number = $2 and browser_digest is not null`,
+    [orderId, codeNumber, browserDigest],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,75 @@
+import type { PaymentTerm, Promotion } from '../../domain/order';
+
+/** The business that applies. Personal data: it is stored in Postgres only. */
+export interface Applicant {
+  businessName: string;
+  /** In the format of Companies House: eight characters, upper case. */
+  companyNumber: string;
+  email: string;
+  monthlyTurnoverPence: number;
+}
+
+export interface Instalment {
+  /** Counted from the day of the agreement, so an offer accepted late has no overdue instalments. */
+  dueInMonths: number;
+  amountPence: number;
+}
+
+/** The repayments that a customer agrees to. There are no instalments if the customer pays now. */
+export interface Offer {
+  instalments: readonly Instalment[];
+  /** The yearly interest rate in percent, as the lender states it. The pages show no rate if it is absent. */
+  annualInterest?: number;
+  /** The promotion that reduces the interest. */
+  promotion?: Pick<Promotion, 'name' | 'interestFreeDays'>;
+}
+
+/** The amount and the interest together. */
+export function totalPence({ instalments }: Offer): number {
+  return instalments.reduce((sum, { amountPence }) => sum + amountPence, 0);
+}
+
+/** The offer of a customer who pays now. */
+export const NO_OFFER: Offer = { instalments: [] };
+
+/** The offer of an approved application; `NO_OFFER` for any other. */
+export function offerOf(application: Pick<Application, 'decision'> | undefined): Offer {
+  return application?.decision?.kind === 'approved' ? application.decision.offer : NO_OFFER;
+}
+
+export type DeclineCode = 'affordability' | 'credit_check' | 'other';
+
+/** The decision of a lender. After `failed`, which is no decision about the business, the customer can apply again. */
+export type LenderDecision =
+  { kind: 'approved'; offer: Offer } | { kind: 'declined'; code: DeclineCode } | { kind: 'failed' };
+
+/**
+ * How a customer of the hosted checkout pays: the chosen payment term, and for Pay later the application to the lender.
+ */
+export interface Application {
+  /** The id that the lender knows the application by. */
+  id: string;
+  orderId: string;
+  paymentTerm: PaymentTerm;
+  /** Null before the application is submitted, and again after the applicant's data is deleted. */
+  submitted: { applicant: Applicant; at: Date } | null;
+  /** When the lender first answered that it decides later. */
+  referredAt: Date | null;
+  decision: LenderDecision | null;
+  /** When the customer agreed to the offer, or the bank confirmed the payment. */
+  agreedAt: Date | null;
+  /**
+   * A digest of the secret of the browser that the application belongs to. Null until it is submitted or a payment is
+   * started.
+   */
+  browserDigest: Buffer | null;
+  /** Counts how often the application has moved to another browser. Each time it gets a new code. */
+  codeNumber: number;
+}
+
+/** The reasons that sellers see. The lender's reason for a decline is confidential. */
+export const DECISION_REASONS: Record<LenderDecision['kind'], string | null> = {
+  approved: null,
+  declined: 'declined by the lender',
+  failed: 'the lender could not process the application',
+};

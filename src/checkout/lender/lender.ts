@@ -1,0 +1,54 @@
+import type { Applicant, LenderDecision, Offer } from '../domain/application';
+import type { Pricing } from '../../domain/order';
+
+/** An application to pay later, as it is sent to a lender. */
+export interface LenderApplication {
+  /** Stays the same when the lender is asked again. */
+  id: string;
+  orderId: string;
+  amountPence: number;
+  pricing: Pricing;
+  applicant: Applicant;
+  submittedAt: Date;
+  /** Now, by the clock of Postgres, as `submittedAt` is. The clocks of workers may differ. */
+  askedAt: Date;
+}
+
+export type LenderAnswer = LenderDecision | { kind: 'referred'; askAgainMs: number };
+
+/**
+ * Decides on applications. It is asked again after every error and every `referred`, and two workers may ask at the
+ * same time, so it must treat a repeated id as the same application.
+ */
+export interface Lender {
+  /** How long a review by a person usually takes, for customers: `about 2 hours`. */
+  reviewTime: string;
+  /**
+   * The repayments that an approved customer is offered, before anyone has applied.
+   * @param today the calendar date in London
+   */
+  quote(order: { amountPence: number; pricing: Pricing }, today: string): Offer;
+  /**
+   * @param signal aborts when the answer is no longer needed
+   * @throws LenderUnavailable if the lender cannot answer now; any other error is retried too
+   */
+  decide(application: LenderApplication, signal: AbortSignal): Promise<LenderAnswer>;
+}
+
+/** Who decides on the applications of the hosted checkout, by the kind of account. */
+export interface Lenders {
+  /** Undefined if there is no hosted checkout. */
+  sandbox: Lender | undefined;
+  /** Undefined if no real lender is connected. */
+  live: Lender | undefined;
+}
+
+/**
+ * Names, after "is configured for", the accounts that lack a lender or a payment provider, and what an operator can do.
+ */
+export function remedyFor(isSandbox: boolean): string {
+  return isSandbox ? 'sandbox accounts: set CHECKOUT_LENDER' : 'live accounts: set `live` in src/providers.ts';
+}
+
+/** The message is shown to operators and stored in workflow history, so it must not contain customer data. */
+export class LenderUnavailable extends Error {}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import {
+  findApplicants,
+  findApplication,
+  recordAgreement,
+  replaceBrowser,
+  storeApplication,
+  upsertPaymentTerm,
+} from '../../../../src/checkout/db/applications';
+import { useDatabase } from '../../../support/database';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents } from '../../../support/domain-orders';
+
+const APPLICANT = {
+  businessName: 'Bloggs Ltd',
+  companyNumber: '01234567',
+  email: 'jo@bloggs.example',
+  monthlyTurnoverPence: 1_250_050,
+};
+const [ONE, TWO] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+
+const database = useDatabase('test');
+
+async function pendingOrder() {
+  const order = await insertNewOrder(database.db);
+  const { id } = order;
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
+  const pending = applyEvents(order, 'signup_started');
+  await saveChanges(database.db, pending);
+  return { id, pending };
+}
+const submit = (id: string, browser: Buffer) =>
+  storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: browser });
+const browserOf = async (id: string) => (await findApplication(database.db, id))!.browserDigest;
+
+test('of two browsers that apply at the same time, the one whose application is stored owns it', async () => {
+  const { id } = await pendingOrder();
+  const results = await Promise.all([submit(id, ONE), submit(id, TWO)]);
+  expect([...results].sort()).toEqual([false, true]);
+  expect(await browserOf(id)).toEqual(results[0] ? ONE : TWO);
+});
+
+test('only the browser that the application belongs to can agree', async () => {
+  const { id, pending } = await pendingOrder();
+  await submit(id, ONE);
+  await saveChanges(database.db, applyEvents(pending, 'approved'));
+  for (const others of [[], [TWO]]) {
+    expect(await recordAgreement(database.db, id, others, new Date())).toBe(false);
+  }
+  expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
+  expect(await recordAgreement(database.db, id, [TWO, ONE], new Date())).toBe(true);
+});
+
+test('a code moves an application to one browser, once', async () => {
+  const { id } = await pendingOrder();
+  expect(await replaceBrowser(database.db, id, 0, TWO)).toBe(false);
+  await submit(id, ONE);
+  const moves = await Promise.all(
+    [TWO, Buffer.alloc(32, 3)].map((browser) => replaceBrowser(database.db, id, 0, browser)),
+  );
+  expect(moves.sort()).toEqual([false, true]);
+  expect(await replaceBrowser(database.db, id, 0, ONE)).toBe(false);
+  expect(await findApplication(database.db, id)).toMatchObject({ codeNumber: 1 });
+  expect(await replaceBrowser(database.db, id, 1, ONE)).toBe(true);
+  expect(await browserOf(id)).toEqual(ONE);
+});
+
+test('the applicant of a pay link is the browser of its application, if there is one', async () => {
+  const { id } = await pendingOrder();
+  const { id: other } = await pendingOrder();
+  await submit(id, ONE);
+  const { rows } = await database.db.query<{ link: string }>(
+    'select pay_link_id as link from orders where id = any($1) order by id = $2 desc',
+    [[id, other], id],
+  );
+  expect(await findApplicants(database.db, [rows[1]!.link, rows[0]!.link, randomUUID()])).toEqual([
+    undefined,
+    expect.objectContaining({ orderId: id, browserDigest: ONE }),
+    undefined,
+  ]);
+});

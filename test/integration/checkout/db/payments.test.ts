@@ -1,0 +1,105 @@
+import { upsertPaymentTerm } from '../../../../src/checkout/db/applications';
+import {
+  findLastPayment,
+  findUnfinishedCheckouts,
+  insertPayment,
+  recordPaymentStatus,
+} from '../../../../src/checkout/db/payments';
+import type { Creation } from '../../../../src/db/save-order';
+import type { Order } from '../../../../src/domain/order';
+import { holdTransaction, statementsWaiting, useDatabase } from '../../../support/database';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents } from '../../../support/domain-orders';
+import { until } from '../../../support/until';
+
+const database = useDatabase('test');
+
+const BROWSER = { browserDigest: Buffer.alloc(32), ownDigests: [] };
+
+/** A PENDING order whose customer has chosen to pay now. */
+async function payingOrder(creation: Partial<Creation> = {}): Promise<Order> {
+  const { db } = database;
+  const paying = applyEvents(await insertNewOrder(db, {}, creation), 'signup_started');
+  await saveChanges(db, paying);
+  await upsertPaymentTerm(db, paying.id, 'PAY_NOW');
+  return paying;
+}
+
+test('of payments that are started at the same time, one is recorded', async () => {
+  const { db } = database;
+  const { id } = await payingOrder();
+  const started = await Promise.all(['oak', 'harbour', 'oak'].map((bank) => insertPayment(db, id, bank, BROWSER)));
+  expect(started.filter(Boolean)).toHaveLength(1);
+  expect((await db.query('select from payment')).rowCount).toBe(1);
+});
+
+test('a payment is started after a payment that is over, and not after one that is paid', async () => {
+  const { db } = database;
+  const { id } = await payingOrder();
+  const results: boolean[] = [];
+  for (const status of ['refused', 'cancelled', 'paid'] as const) {
+    results.push(await insertPayment(db, id, 'oak', BROWSER));
+    await recordPaymentStatus(db, (await findLastPayment(db, id))!.id, status);
+  }
+  expect([...results, await insertPayment(db, id, 'oak', BROWSER)]).toEqual([true, true, true, false]);
+});
+
+test('a payment that is started while the result of another is recorded is refused, and both end', async () => {
+  const { db } = database;
+  const { id } = await payingOrder();
+  await insertPayment(db, id, 'oak', BROWSER);
+  const held = await holdTransaction(db, 'select from application where order_id = $1 for update', [id]);
+  const started = insertPayment(db, id, 'harbour', BROWSER);
+  await until(async () => (await statementsWaiting(db)) === 1, 'the second payment waits');
+  const recorded = recordPaymentStatus(db, (await findLastPayment(db, id))!.id, 'paid');
+  await until(async () => (await statementsWaiting(db)) === 2, 'the result waits behind it');
+  await held.rollback();
+  expect(await started).toBe(false);
+  await recorded;
+  expect(await findLastPayment(db, id)).toMatchObject({ bank: 'oak', status: 'paid' });
+});
+
+test('the checkout of a payment is unfinished some seconds after its start, until the payment is over', async () => {
+  const { db } = database;
+  const { id } = await payingOrder();
+  await insertPayment(db, id, 'oak', BROWSER);
+  expect(await findUnfinishedCheckouts(db, 10)).toEqual([]);
+  await db.query("update payment set started_at = now() - interval '2 minutes'");
+  const payment = (await findLastPayment(db, id))!;
+  for (const status of ['pending', 'processing', 'paid'] as const) {
+    await recordPaymentStatus(db, payment.id, status);
+    expect(await findUnfinishedCheckouts(db, 10)).toMatchObject([{ id }]);
+  }
+  await recordPaymentStatus(db, payment.id, 'refunded');
+  expect(await findUnfinishedCheckouts(db, 10)).toEqual([]);
+});
+
+test('a payment in progress is found even if the clock was set back after an earlier one', async () => {
+  const { db } = database;
+  const order = await insertNewOrder(db);
+  await db.query(
+    `insert into payment (order_id, bank, status, started_at, closed_at)
+     values ($1, 'first', 'cancelled', now(), now()), ($1, 'second', 'pending', now() - interval '1 minute', null)`,
+    [order.id],
+  );
+  expect(await findLastPayment(db, order.id)).toMatchObject({ bank: 'second', status: 'pending' });
+});
+
+test('a late report that a payment is pending does not undo the approval of its customer', async () => {
+  const { db } = database;
+  const order = await insertNewOrder(db);
+  await db.query("insert into payment (order_id, bank) values ($1, 'oak')", [order.id]);
+  const { id } = (await findLastPayment(db, order.id))!;
+  for (const status of ['processing', 'pending'] as const) await recordPaymentStatus(db, id, status);
+  expect((await findLastPayment(db, order.id))?.status).toBe('processing');
+  await recordPaymentStatus(db, id, 'refused');
+  expect((await findLastPayment(db, order.id))?.status).toBe('refused');
+});
+
+test('no payment is started once the expiry of its order is due', async () => {
+  const { db } = database;
+  const { id } = await payingOrder({ expiresAfterMs: 0 });
+  expect(await insertPayment(db, id, 'oak', BROWSER)).toBe(false);
+  await db.query("update orders set expires_at = now() + interval '1 minute'");
+  expect(await insertPayment(db, id, 'oak', BROWSER)).toBe(true);
+});

@@ -1,0 +1,213 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { createCheckoutActivities } from '../../../../activities/checkout-activities';
+import type { OrderWorkflows } from '../../../../src/temporal/order-workflows';
+import { createOrderCore } from '../../../../src/checkout/order-core';
+import { findLastPayment, readPaymentBacklog, recordPaymentStatus } from '../../../../src/checkout/db/payments';
+import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
+import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
+import type { Channel, OrderEvent } from '../../../../src/domain/status';
+import { type PaymentProvider, PaymentProviderUnavailable } from '../../../../src/checkout/payments/payment-provider';
+import { refreshPayment } from '../../../../src/checkout/payments/settle-payment';
+import { createSandboxBank } from '../../../../src/checkout/payments/sandbox-bank';
+import { useDatabase } from '../../../support/database';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents, atMinute, request } from '../../../support/domain-orders';
+
+const database = useDatabase('test');
+
+const refund = jest.fn(() => Promise.resolve());
+const cancel = jest.fn<Promise<PaymentStatus>, [string]>();
+beforeEach(() => {
+  refund.mockClear();
+  cancel.mockReset();
+});
+const bank = { cancel, refund } as unknown as PaymentProvider;
+
+interface Options {
+  /** Of `completed`. */
+  channel?: Channel;
+  /** In minutes after the order was created. */
+  startedAt?: number;
+  status?: PaymentStatus;
+}
+
+/** Inserts a payment of a live order whose events come one minute apart. */
+async function insertPayment(
+  events: readonly OrderEvent[],
+  { channel = 'api', startedAt = 1.5, status = 'processing' }: Options = {},
+): Promise<string> {
+  const { db } = database;
+  const order = await insertNewOrder(db);
+  await saveChanges(db, applyEvents(order, ...events.map((event) => request(event, { channel }))));
+  await db.query("insert into payment (order_id, bank, status, started_at) values ($1, 'oak', $2, $3)", [
+    order.id,
+    status,
+    atMinute(startedAt, order.createdAt),
+  ]);
+  return order.id;
+}
+
+/** Makes one attempt at the activity, as the checkout's workflow does. */
+function reverse(orderId: string, live: PaymentProvider = bank): Promise<void> {
+  const activities = createCheckoutActivities({
+    db: database.db,
+    lenders: { sandbox: undefined, live: undefined },
+    payments: { sandbox: undefined, live },
+    core: createOrderCore({ db: database.db, workflows: {} as OrderWorkflows }),
+  });
+  return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
+    activities.reversePayments(orderId),
+  );
+}
+
+async function paymentOf(orderId: string): Promise<{ id: string; status: PaymentStatus; isClosed: boolean }> {
+  const { rows } = await database.db.query<{ id: string; status: PaymentStatus; isClosed: boolean }>(
+    'select id, status, closed_at is not null as "isClosed" from payment where order_id = $1',
+    [orderId],
+  );
+  return rows[0]!;
+}
+const toReverse = async () => (await readPaymentBacklog(database.db)).paymentsToReverse;
+
+const COMPLETED: OrderEvent[] = ['signup_started', 'approved', 'completed'];
+const CANCELLED: OrderEvent[] = ['signup_started', 'cancel'];
+const KEPT = { status: 'paid', isClosed: true, refunds: 0 };
+const REFUNDED = { status: 'refunded', isClosed: true, refunds: 1 };
+
+test.each<[string, readonly OrderEvent[], Options, PaymentStatus, typeof KEPT]>([
+  ['it has completed the order', COMPLETED, { channel: 'hosted_checkout', status: 'paid' }, 'paid', KEPT],
+  [
+    'it has completed the order, which a restored backup does not show',
+    COMPLETED,
+    { channel: 'hosted_checkout' },
+    'paid',
+    KEPT,
+  ],
+  [
+    'it has completed the order, by a clock that is 50 s behind',
+    COMPLETED,
+    { channel: 'hosted_checkout', status: 'paid', startedAt: 3.8 },
+    'paid',
+    KEPT,
+  ],
+  ['another checkout flow completed the order through the API', COMPLETED, { channel: 'api' }, 'paid', REFUNDED],
+  ['another flow completed the order after the bank had confirmed it', COMPLETED, { status: 'paid' }, 'paid', REFUNDED],
+  ['somebody completed the order in Temporal', COMPLETED, { channel: 'temporal' }, 'paid', REFUNDED],
+  [
+    'the order was complete before the payment, as after a restore',
+    COMPLETED,
+    { channel: 'hosted_checkout', startedAt: 10 },
+    'paid',
+    REFUNDED,
+  ],
+  ['the order was cancelled', CANCELLED, {}, 'paid', REFUNDED],
+  ['the order was cancelled after the bank had confirmed it', CANCELLED, { status: 'paid' }, 'paid', REFUNDED],
+  ['the order has expired', ['signup_started', 'expired'], { channel: 'workflow' }, 'paid', REFUNDED],
+  [
+    'nobody approved it',
+    CANCELLED,
+    { status: 'pending' },
+    'cancelled',
+    { ...REFUNDED, status: 'cancelled', refunds: 0 },
+  ],
+  ['an earlier worker refunded it', CANCELLED, { status: 'paid' }, 'refunded', { ...REFUNDED, refunds: 0 }],
+])('the payment of a closed order: %s', async (_, events, options, found, expected) => {
+  const id = await insertPayment(events, options);
+  const isKept = expected === KEPT && options.status === 'paid';
+  expect(await toReverse()).toBe(isKept ? 0 : 1);
+  cancel.mockResolvedValue(found);
+  await reverse(id);
+  const { status, isClosed } = await paymentOf(id);
+  expect({ status, isClosed, refunds: refund.mock.calls.length }).toEqual(expected);
+  // The bank is not asked about a payment that is known to have completed its order.
+  expect(cancel.mock.calls).toHaveLength(isKept ? 0 : 1);
+  expect(await toReverse()).toBe(0);
+});
+
+test('nothing happens to the payment of an open order', async () => {
+  const id = await insertPayment(['signup_started', 'approved'], { status: 'paid' });
+  await reverse(id);
+  expect([await toReverse(), cancel.mock.calls, (await paymentOf(id)).isClosed]).toEqual([0, [], false]);
+});
+
+test('a payment that the bank still processes is refunded once it is paid', async () => {
+  const id = await insertPayment(CANCELLED);
+  cancel.mockResolvedValue('processing');
+  await expect(reverse(id)).rejects.toMatchObject({
+    message: 'the bank still processes the payment',
+    nonRetryable: false,
+  });
+  expect([await toReverse(), refund.mock.calls]).toEqual([1, []]);
+  cancel.mockResolvedValue('paid');
+  await reverse(id);
+  expect([(await paymentOf(id)).status, refund.mock.calls.length]).toEqual(['refunded', 1]);
+});
+
+test('a refund that fails is repeated, and the failure names the bank', async () => {
+  const id = await insertPayment(CANCELLED);
+  cancel.mockResolvedValue('paid');
+  refund.mockRejectedValueOnce(new PaymentProviderUnavailable('the bank is down'));
+  await expect(reverse(id)).rejects.toMatchObject({ type: 'BankUnavailable', message: 'the bank is down' });
+  expect([await paymentOf(id), await toReverse()]).toMatchObject([{ isClosed: false }, 1]);
+  await reverse(id);
+  expect((await paymentOf(id)).status).toBe('refunded');
+});
+
+test('a worker that dies between a refund and its record refunds once', async () => {
+  const id = await insertPayment(CANCELLED);
+  const payment = (await paymentOf(id)).id;
+  const sandbox = createSandboxBank(createSandboxPaymentStore(database.db), 'https://bank.example', 0);
+  await sandbox.start({ id: payment, bank: 'oak', amountPence: 100, payee: '', reference: '', returnUrl: '' });
+  await sandbox.decide(payment, 'approved');
+  let refunds = 0;
+  async function refundAndDie(paid: string): Promise<void> {
+    refunds += 1;
+    await sandbox.refund(paid);
+    throw new Error('the worker died');
+  }
+  await expect(reverse(id, { ...sandbox, refund: refundAndDie })).rejects.toThrow('the worker died');
+  await reverse(id, { ...sandbox, refund: refundAndDie });
+  expect([(await paymentOf(id)).status, refunds, (await sandbox.find(payment))!.isRefunded]).toEqual([
+    'refunded',
+    1,
+    true,
+  ]);
+});
+
+test('a payment that the bank has reported as paid, and now as cancelled, stays in the metric and is asked about again', async () => {
+  const id = await insertPayment(CANCELLED, { status: 'paid' });
+  cancel.mockResolvedValue('cancelled');
+  await expect(reverse(id)).rejects.toMatchObject({
+    message: 'the payment provider has reported the payment as paid, and now as cancelled',
+    nonRetryable: false,
+  });
+  expect([await paymentOf(id), refund.mock.calls, await toReverse()]).toMatchObject([
+    { status: 'paid', isClosed: false },
+    [],
+    1,
+  ]);
+});
+
+test.each<[PaymentStatus, PaymentStatus, number]>([
+  ['cancelled', 'cancelled', 1],
+  ['refused', 'refused', 1],
+  ['refunded', 'refunded', 0],
+  ['paid', 'paid', 0],
+])(
+  'an answer "paid" that arrives after the payment was recorded as %s: it is %s, refunds: %i',
+  async (first, last, refunds) => {
+    const { db } = database;
+    const id = await insertPayment(['signup_started']);
+    const payment = (await findLastPayment(db, id))!;
+    async function statusOf(): Promise<PaymentStatus> {
+      // Meanwhile, another process has another answer.
+      if (first === 'refunded') await recordPaymentStatus(db, payment.id, 'paid');
+      await recordPaymentStatus(db, payment.id, first);
+      return 'paid';
+    }
+    const live = { ...bank, statusOf } as PaymentProvider;
+    expect(await refreshPayment({ db, payments: { sandbox: undefined, live } }, payment)).toBe(last);
+    expect([(await paymentOf(id)).status, refund.mock.calls.length]).toEqual([last, refunds]);
+  },
+);

@@ -1,0 +1,21 @@
+import { annualPercentageRate } from '../../../../src/checkout/lender/annual-rate';
+
+const monthly = (...amounts: number[]) =>
+  amounts.map((amountPence, index) => ({ dueInMonths: index + 1, amountPence }));
+
+test('the APR of repayments without interest is 0', () => {
+  expect(annualPercentageRate(10_000, monthly(3334, 3333, 3333))).toBe(0);
+});
+
+test('one repayment after a year has the APR of its interest', () => {
+  expect(annualPercentageRate(10_000, [{ dueInMonths: 12, amountPence: 11_290 }])).toBe(12.9);
+});
+
+test('1% a month is 12.7% a year, and its repayments have that APR', () => {
+  // 100.00 over 12 months at 1% a month: 8.884879 a month.
+  expect(annualPercentageRate(10_000_000, monthly(...Array<number>(12).fill(888_488)))).toBe(12.7);
+});
+
+test('the APR of a very expensive loan is bounded', () => {
+  expect(annualPercentageRate(100, [{ dueInMonths: 1, amountPence: 1_000_000 }])).toBe(10_000);
+});
