@@ -1,7 +1,7 @@
 import type { ProviderDetails } from '../../src/checkout/provider-details';
 import type { Application } from '../../src/checkout/domain/application';
 import { createSandboxLender } from '../../src/checkout/lender/sandbox';
-import { ORDER } from './order-histories';
+import { ORDER } from './domain-orders';
 
 const lender = createSandboxLender(20_000);
 

@@ -1,5 +1,5 @@
-import { newOrder } from '../../support/new-orders';
-import { insertOrder } from '../../../src/db/insert-order';
+import { BY_SELLER, newOrder } from '../../support/new-orders';
+import { insertOrder } from '../../../src/db/save-order';
 import { BASE, apiOf } from '../../support/api';
 import { customerAt } from '../../support/checkout';
 import { openOrder, timelineOf } from '../../support/orders';
@@ -114,6 +114,6 @@ test("the Temporal UI shows the mode in a workflow's summary and search attribut
 });
 
 test('the database refuses an order whose mode is not that of its account', async () => {
-  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }));
+  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }), BY_SELLER);
   await expect(insert).rejects.toThrow('violates foreign key constraint');
 });

@@ -45,7 +45,7 @@ const ONLY_PAY_LATER = { allowed_payment_terms: ['PAY_LATER'] };
 
 const order = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const checkout = (id: string) => stack.client.workflow.getHandle(`checkout-${id}`);
-const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.order.status;
+const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.status;
 const eventsOf = async (id: string) => (await timelineOf(stack, id)).map(({ event }) => event);
 const untilStatus = (id: string, status: string) =>
   until(async () => (await statusOfRow(id)) === status, `the order is ${status}`);
@@ -330,7 +330,7 @@ describe('the expiry', () => {
       const { rowCount } = await expiring.db.query('select from orders where id = $1 and expires_at < now()', [id]);
       return rowCount === 1;
     }, 'the expiry is due');
-  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.order.status;
+  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.status;
 
   test('waits while a payment is in progress, which then completes the order', async () => {
     const { id, customer } = await newCustomer(expiring);
