@@ -456,8 +456,8 @@ visit('rare pages are accessible', async ({ page }) => {
     contactEmail: 'help@shop.example',
     helpUrl: 'https://shop.example/help',
   };
-  const order = { ...stored.order, expiresAt: '2026-11-21T22:57:00Z' };
-  const checkout = { ...stored, order, application: undefined, payment: undefined, branding };
+  const order = { ...stored, expiresAt: '2026-11-21T22:57:00Z' };
+  const checkout = { order, application: undefined, payment: undefined, branding };
   const path = '/pay/x';
   const waiting = {
     providerDetails: PROVIDER_DETAILS,

@@ -52,7 +52,8 @@ create table webhook_secret (
 );
 create index webhook_secret_by_seller on webhook_secret (seller_id);
 
--- The facts of an order, which never change, and a snapshot of the state that its workflow owns.
+-- The facts of an order, which never change. The life of an order is its timeline. `version` and `status` are those of
+-- the last change, for searches and compare-and-set.
 create table orders (
   id uuid primary key,
   seller_id uuid not null,
@@ -69,14 +70,12 @@ create table orders (
   pay_link_id uuid not null unique,
   pricing jsonb not null,
   source text,
-  -- json, not jsonb: it keeps the exact text.
   meta_data jsonb,
   -- As in the first line of the timeline.
   created_at timestamptz not null default listed_time(),
   expires_at timestamptz,
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
-  cancelled_at timestamptz,
   -- True from a 410 until the next delivery: further webhooks are not sent.
   webhooks_disabled boolean not null default false,
   -- The version that a workflow had when it found this row of a restored backup behind it; null for every other order.
