@@ -22,7 +22,7 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
 - **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. OPTIONS returns 204,
   and any other method 405 (\`method_not_allowed\`), both with the header \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
-  handle an unknown code by its HTTP status.
+  handle an unknown code by its HTTP status. A request that cannot be read as HTTP gets a 400, 408 or 431 without a body.
 - **Retries**: repeat a request after no response, a 408, a 429 or a 5xx, and after \`idempotency_key_in_progress\`.
   If the response has \`Retry-After\`, wait that many seconds first. Send an \`Idempotency-Key\` with \`createOrder\`; then a
   repeated request creates no second order. A repeated \`rotateWebhookSecret\` creates another secret, and a repeated
