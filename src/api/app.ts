@@ -8,6 +8,7 @@ import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
+import { GUIDES } from './guides';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
@@ -59,7 +60,7 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
-  app.use(renderProblems());
+  app.use(renderProblems(api.publicUrl));
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);
   app.use(identifyCaller(deps.db, limits));
@@ -68,7 +69,7 @@ export function createApp(options: AppOptions): Koa<State> {
     await next();
   };
   const authenticate = createAuthentication(limits);
-  const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION });
+  const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
   const limitLists = limitInFlight(LISTS_AT_ONCE, 'wait');
   const limitLocks = limitInFlight(LOCKS_AT_ONCE, 'wait');
