@@ -77,13 +77,13 @@ export async function listen(
 
 /**
  * Returns the path and query of a target that is a whole URL (RFC 9112, section 3.2.2); undefined if the URL is not
- * valid. Koa would fail on it in code that expects no errors.
+ * valid. Koa would fail on it in code that expects no errors. The path stays as it was sent, as a proxy has seen it.
  */
 function toOriginForm(target: string): string | undefined {
   if (target.startsWith('/') || target === '*') return target;
-  if (!/^https?:/i.test(target) || !URL.canParse(target)) return undefined;
-  const { pathname, search } = new URL(target);
-  return pathname + search;
+  const [, path] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? [];
+  if (path === undefined || !URL.canParse(target)) return undefined;
+  return path.startsWith('/') ? path : `/${path}`;
 }
 
 /**

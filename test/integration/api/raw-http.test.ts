@@ -56,6 +56,13 @@ test('a target may be a whole URL', async () => {
   expectProblem(await send(`GET HTTP://x/none HTTP/1.1\r\n${headers}`), 404, 'not_found');
 });
 
+test('dot segments in a whole URL are not resolved, because a proxy that refuses /health/ does not resolve them', async () => {
+  for (const path of ['/a/../health/live', '/./health/live', '/%2e/health/live']) {
+    const request = `GET http://x${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    expectProblem(await send(request), 404, 'not_found');
+  }
+});
+
 test('headers that are too large return 431', async () => {
   const one = `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`;
   const many = Array.from({ length: 2000 }, (_, index) => `X-${index}: value\r\n`).join('');
