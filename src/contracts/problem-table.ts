@@ -30,19 +30,10 @@ export const PROBLEMS = {
     status: 400,
     title: 'The request body is not valid JSON',
     cause:
-      'The body is empty, is not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
+      'The body is empty, incomplete or not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
       'place: line and column, counted from 1, and the characters before it.',
     cure: 'Fix the request. Nothing changed.',
     example: { detail: 'The body is not valid JSON: `}` is unexpected at line 1, column 28, after `": 1234.5,`.' },
-  },
-  bad_request: {
-    status: 400,
-    title: 'The request could not be read',
-    cause:
-      'It is not valid HTTP, has no `Host` header, has an `Expect` header other than `100-continue`, or its body is ' +
-      'incomplete.',
-    cure: 'Fix the request. Nothing changed.',
-    example: { detail: 'The Expect header supports 100-continue only.' },
   },
   invalid_idempotency_key: {
     status: 400,
@@ -92,15 +83,6 @@ export const PROBLEMS = {
     cure: 'Fix the request.',
     example: { detail: 'This path supports DELETE, GET, HEAD.' },
     headers: ['Allow'],
-  },
-  request_timeout: {
-    status: 408,
-    title: 'The request took too long to arrive',
-    cause:
-      'The headers took longer than 10 seconds to arrive, or the whole request longer than 20. Operators can change both ' +
-      'limits.',
-    cure: 'Repeat the request. Nothing changed.',
-    example: { detail: 'The request did not arrive in time. Nothing changed.' },
   },
   duplicate_reference: {
     status: 409,
@@ -266,20 +248,10 @@ export const PROBLEMS = {
     title: 'Too many requests',
     cause:
       'A limit in `RateLimit-Policy` is exceeded: for the key, for the seller, or, for requests without a valid key, for the ' +
-      'IP address. Also returned if more than four webhook tests of a seller run at the same time, or if a caller does not ' +
-      'read its responses.',
+      'IP address. Also returned if more than four webhook tests of a seller run at the same time.',
     cure: 'Wait for the number of seconds in `Retry-After`. Nothing changed.',
     example: { detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.' },
     headers: ['Retry-After'],
-  },
-  headers_too_large: {
-    status: 431,
-    title: 'The request headers are too large',
-    cause:
-      'The request line and headers together are larger than the limit, by default 16 KiB, or there are more than 200 ' +
-      'headers. `detail` contains the limit.',
-    cure: 'Send fewer or smaller headers. Nothing changed.',
-    example: { detail: 'The request line and headers exceed the limit of 16384 bytes.' },
   },
   internal_error: {
     status: 500,
