@@ -12,6 +12,7 @@ import { GUIDES } from './guides';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
+import { unknownPath } from './path-ids';
 import { methodNotAllowed, renderProblems } from './problems';
 import { dropAbandoned, queueFairly } from './queue-fairly';
 import type { RateLimits } from './rate-limit';
@@ -87,6 +88,9 @@ export function createApp(options: AppOptions): Koa<State> {
   }
   app.use(count);
   mount(app, docsRoutes(document));
+  app.use(({ path }) => {
+    throw unknownPath(path, api.basePaths);
+  });
   return app;
 }
 
