@@ -71,8 +71,7 @@ export const PROBLEMS = {
   sandbox_only: {
     status: 403,
     title: 'Only a sandbox account can do this',
-    cause:
-      'The call simulates a customer, or retrieves a webhook to forward it, and the account is live. Nothing changed.',
+    cause: 'The call simulates a customer, and the account is live. Nothing changed.',
     cure: 'Use the key and the orders of a sandbox account.',
     example: { detail: 'The order belongs to a live account. Only orders of a sandbox account can be simulated.' },
   },

@@ -61,6 +61,11 @@ export const MATRIX: Record<string, Row> = {
     body: () => ({ data: { state: 'disabled' } }),
   },
   [`POST ${BASE}/seller/:sellerId/webhook_secret/rotate`]: { kind: 'seller', ok: 200 },
+  [`PUT ${BASE}/seller/:sellerId/webhook_headers`]: {
+    kind: 'seller',
+    ok: 200,
+    body: () => ({ data: { headers: [{ name: 'X-Shop', value: 'mine' }] } }),
+  },
   [`POST ${BASE}/seller/:sellerId/webhook_test`]: {
     kind: 'seller',
     ok: 200,

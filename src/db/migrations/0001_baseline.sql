@@ -16,6 +16,8 @@ create table seller (
   pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
   -- Null if only the service's own limit applies.
   max_order_amount_pence bigint check (max_order_amount_pence > 0),
+  -- The static headers of the account's webhooks, as JSON, encrypted like webhook secrets.
+  webhook_headers text,
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
   created_at timestamptz not null default now(),
