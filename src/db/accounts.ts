@@ -71,6 +71,14 @@ export async function updateAccount(
   return rowCount === 1;
 }
 
+/** Counts the live accounts that are not disabled. */
+export async function countLiveAccounts(db: DbClient): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    'select count(*)::integer as count from seller where not sandbox and disabled_at is null',
+  );
+  return rows[0]?.count ?? 0;
+}
+
 /** Disables or enables an account. The seller's keys stop or start to work within a second. */
 export async function setDisabled(db: DbClient, sellerId: string, disabled: boolean): Promise<void> {
   await db.query('update seller set disabled_at = case when $2 then coalesce(disabled_at, now()) end where id = $1', [

@@ -28,7 +28,7 @@ interface CreatedOrder {
 /**
  * Creates an order, or replays the response to an earlier request with the same Idempotency-Key.
  * @param fieldErrors the result of `accountErrors`
- * @throws Problem if there are field errors, the reference is taken, or the key is in use
+ * @throws Problem if there are field errors, customers could not check out, the reference is taken, or the key is in use
  */
 export async function createOrder(
   deps: OrderDependencies,
@@ -37,10 +37,11 @@ export async function createOrder(
   fieldErrors: readonly FieldError[],
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder> {
-  if (fieldErrors.length > 0) {
+  const refusal = fieldErrors.length > 0 ? invalidRequest(fieldErrors) : checkoutNotReady(deps, seller, request);
+  if (refusal) {
     const earlier = await replayOrder(deps, seller, request, idempotencyKey);
     if (earlier) return earlier;
-    throw invalidRequest(fieldErrors);
+    throw refusal;
   }
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const order = await tryToCreate(deps, seller, request, idempotencyKey);
@@ -142,6 +143,16 @@ async function replay(
     );
   }
   return { body: stored.response, replayed: true };
+}
+
+function checkoutNotReady(
+  { checkoutObstacle }: OrderDependencies,
+  { sandbox }: Seller,
+  request: CreateOrderRequest,
+): Problem | undefined {
+  const allowedPaymentTerms = request.allowed_payment_terms ?? PAYMENT_TERMS;
+  const obstacle = checkoutObstacle({ sandbox, allowedPaymentTerms });
+  return obstacle === undefined ? undefined : new Problem('checkout_not_ready', obstacle);
 }
 
 function keyInProgress(): Problem {

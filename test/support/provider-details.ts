@@ -27,6 +27,7 @@ export const PAID_LATER: Application = {
   submitted: null,
   referredAt: null,
   decision: { kind: 'approved', offer: PROVIDER_DETAILS.quote(ORDER, '2026-03-01') },
+  decidedAt: null,
   agreedAt: new Date('2026-03-01T10:00:00Z'),
   browserDigest: null,
   codeNumber: 0,

@@ -357,6 +357,21 @@ describe('the expiry', () => {
     expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired', to_status: 'UNSUCCESSFUL' });
   }, 120_000);
 
+  test('waits while the lender decides, and then leaves the customer the time that was left', async () => {
+    const { id, customer } = await newCustomer(expiring);
+    await customer.apply({ email: 'referred@example.com' });
+    await untilDue(id);
+    expect(await statusOf(id)).toBe('PENDING');
+    // The lender has taken an hour.
+    await endReferral(expiring.db, id);
+    await proceedCheckout(expiring, id);
+    await until(async () => (await statusOf(id)) === 'APPROVED', 'the lender approves');
+    // Its timer is moved before the approval is saved.
+    await customer.look();
+    await customer.submit('confirmation', { agree: 'yes' });
+    expect(await statusOf(id)).toBe('SUCCESSFUL');
+  }, 120_000);
+
   test('comes after a day although the bank has not decided, and the payment is refunded once it is paid', async () => {
     const { id, customer } = await newCustomer(expiring);
     const bankPage = await customer.startPayment();
@@ -394,8 +409,16 @@ function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
 }
 /** An order with an application in a new live account. */
 async function appliedLive(): Promise<string> {
-  const api = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
-  return applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+  const seller = await createSeller(stack.db, undefined, { sandbox: true });
+  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const id = await applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+  // The service has no lender for live accounts, so it refuses their orders.
+  await stack.db.query(
+    `with account as (update seller set sandbox = false where id = $1)
+     update orders set sandbox = false where seller_id = $1`,
+    [seller.id],
+  );
+  return id;
 }
 const answering = (decide: Lender['decide']): Lender => ({ decide, reviewTime: '', quote: () => NO_OFFER });
 const unreachable = answering(() => Promise.reject(new Error('this lender must not be asked')));

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CHECKOUT_BACKLOG } from '../../../src/checkout/backlog';
+import '../../../src/checkout/metrics';
 import { createPool } from '../../../src/db/pool';
 import { clearRowBehind, markRowBehind } from '../../../src/db/save-change';
 import { deleteStartRequests } from '../../../src/db/start-requests';
@@ -22,7 +24,7 @@ let probe: WriteProbe;
 beforeAll(() => {
   pool = createPool(database.url, 2, () => undefined);
   probe = createWriteProbe(database.url, () => undefined);
-  addGauges({ db: pool, checkDatabase: () => probe.check() }, 0);
+  addGauges({ db: pool, checkDatabase: () => probe.check(), backlogs: [CHECKOUT_BACKLOG] }, 0);
 });
 afterAll(() => Promise.all([pool.end(), probe.end()]));
 
