@@ -37,6 +37,7 @@ export function unknownPath(path: string, basePaths: readonly string[]): Problem
 
 function hintFor(path: string, basePaths: readonly string[]): string {
   const [basePath = ''] = basePaths;
+  if (path.includes('//')) return 'It contains //: an ID is empty.';
   if (/\/cancel\/?$/.test(path)) return `To cancel an order, send DELETE to ${basePath}/order/<order_id>/.`;
   return basePaths.some((one) => path.startsWith(`${one}/`))
     ? 'The API reference at /docs/ lists all paths.'

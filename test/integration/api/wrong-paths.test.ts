@@ -74,6 +74,8 @@ test('a path that does not exist says where the paths are, and how to cancel', a
     expect(await detailOf(api.call('POST', BASE + path))).toBe(
       `No resource exists at this path. To cancel an order, send DELETE to ${BASE}/order/<order_id>/.`,
     );
+  for (const path of ['/order//', '/seller//order/', '/order//cancel/'])
+    expect(await get(path)).toBe('No resource exists at this path. It contains //: an ID is empty.');
   expect(await get('/orders/')).toBe('No resource exists at this path. The API reference at /docs/ lists all paths.');
   expect(await detailOf(api.call('GET', `/order/${id}/`))).toBe(
     `No resource exists at this path. The paths of the API begin with ${BASE}/, and the API reference at /docs/ lists them.`,
