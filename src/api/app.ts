@@ -12,6 +12,7 @@ import { GUIDES } from './guides';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
+import { unknownPath } from './path-ids';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
@@ -80,6 +81,9 @@ export function createApp(options: AppOptions): Koa<State> {
   }
   app.use(count);
   mount(app, docsRoutes(document));
+  app.use(({ path }) => {
+    throw unknownPath(path, api.basePaths);
+  });
   return app;
 }
 

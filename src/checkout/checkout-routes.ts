@@ -67,7 +67,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   router.get('/logo', async (ctx) => {
     const logo = await lookUp(ctx, async ({ payLinkId }) => {
       const found = await findLogo(deps.db, payLinkId);
-      if (!found) throw notFound();
+      if (!found) throw notFound('logo');
       return found;
     });
     ctx.type = logo.type;
