@@ -12,6 +12,7 @@ import { createCheckout } from './checkout/checkout';
 import { createCheckoutWorkflows } from './checkout/checkout-workflows';
 import { createOrderCore } from './checkout/order-core';
 import { guardPayments } from './checkout/payments/guard-payments';
+import { quoteRepayments } from './checkout/quote-repayments';
 import { type Config, loadConfig } from './config';
 import { openDatabase } from './db/open-database';
 import type { Db } from './db/pool';
@@ -75,6 +76,7 @@ export async function startServer(
         lenders: { sandbox, live: lenders.live },
         sandboxBank: payments.sandbox,
       }),
+    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
