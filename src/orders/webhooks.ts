@@ -69,9 +69,9 @@ export async function resendWebhook(
 ): Promise<WebhookEventBody> {
   const webhook = isUuid(eventId) ? await findListedWebhook(deps.db, eventId, sellerId) : undefined;
   if (!webhook) throw notFound();
-  const { order, workflowVersion } = await readStored(deps, webhook.orderId);
+  const order = await readStored(deps, webhook.orderId);
   // A new run would begin without the changes that the row lacks.
-  if (workflowVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
+  if (order.workflowVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
   try {
     await deps.workflows.resendWebhook(order, eventId);
   } catch (error) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EXAMPLES, GUIDES } from '../../src/api/guides';
 import { BASE } from './api';
 
 /** Who owns the object that a path refers to. */
@@ -22,6 +23,10 @@ export const OPEN: Record<string, string> = {
   'GET /docs': 'documentation of the contract',
   'GET /docs/page.js': 'documentation of the contract',
   'GET /docs/scalar-:digest.js': 'documentation of the contract',
+  'GET /docs/guides.css': 'documentation of the contract',
+  ...Object.fromEntries(
+    [...GUIDES, ...EXAMPLES].map(({ name }) => [`GET /docs/${name}`, 'documentation of the contract']),
+  ),
   'GET /': 'redirects to the documentation',
 };
 

@@ -24,7 +24,7 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
   const { rows } = await db.query<ApplicationRow>(
     `select id, order_id as "orderId", payment_term as "paymentTerm", business_name as "businessName",
        company_number as "companyNumber", email, monthly_turnover_pence as "monthlyTurnoverPence",
-       submitted_at as "submittedAt", referred_at as "referredAt", decision, decline_code as "declineCode", offer,
+       submitted_at as "submittedAt", referred_at as "referredAt", decision, decided_at as "decidedAt", decline_code as "declineCode", offer,
        agreed_at as "agreedAt", browser_digest as "browserDigest", code_number as "codeNumber", purged_at as "purgedAt"
      from application where order_id = $1`,
     [orderId],
@@ -33,12 +33,12 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
 }
 
 function toApplication(row: ApplicationRow): Application {
-  const { id, orderId, paymentTerm, referredAt, agreedAt, browserDigest, codeNumber } = row;
+  const { id, orderId, paymentTerm, referredAt, decidedAt, agreedAt, browserDigest, codeNumber } = row;
   const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt } = row;
   const applicant = { businessName, companyNumber, email, monthlyTurnoverPence: Number(monthlyTurnoverPence) };
   const submitted = purgedAt ? null : submittedAt && { applicant, at: submittedAt };
   const decision = toDecision(row);
-  return { id, orderId, paymentTerm, submitted, referredAt, decision, agreedAt, browserDigest, codeNumber };
+  return { id, orderId, paymentTerm, submitted, referredAt, decision, decidedAt, agreedAt, browserDigest, codeNumber };
 }
 
 function toDecision({ decision, declineCode, offer }: ApplicationRow): LenderDecision | null {

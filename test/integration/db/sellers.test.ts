@@ -9,11 +9,11 @@ import {
   rotateWebhookSecret,
   setStaticHeaders,
 } from '../../../src/db/secrets';
-import { insertOrder } from '../../../src/db/insert-order';
+import { insertOrder } from '../../../src/db/save-order';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
 import { DecryptionError, type EncryptionKey, NO_KEYS, createKeyRing } from '../../../src/encryption/key-ring';
 import { holdTransaction, useDatabase } from '../../support/database';
-import { newOrder, newSeller } from '../../support/new-orders';
+import { BY_SELLER, newOrder, newSeller } from '../../support/new-orders';
 
 const database = useDatabase();
 
@@ -127,7 +127,7 @@ test('a rotation does not wait for new orders of its seller, nor they for it', a
   await inserting.rollback();
   // The lock that a rotation takes.
   const rotating = await holdTransaction(db, 'select from seller where id = $1 for no key update', [id]);
-  await insertOrder(db, newOrder(id));
+  await insertOrder(db, newOrder(id), BY_SELLER);
   await rotating.rollback();
 });
 
