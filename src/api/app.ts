@@ -3,6 +3,7 @@ import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
+import type { QuoteRepayments } from '../orders/repayment-example';
 import { VERSION } from '../package';
 import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
@@ -15,6 +16,7 @@ import { orderRoutes } from './order-routes';
 import { unknownPath } from './path-ids';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
+import { repaymentRoutes } from './repayment-routes';
 import { requestLog } from './request-log';
 import { requestMetrics } from './request-metrics';
 import { signResponses } from './response-signature';
@@ -48,10 +50,13 @@ export interface AppOptions {
    * checkout.
    */
   checkout: Middleware<State> | undefined;
+  /** Undefined without the hosted checkout. */
+  quote: QuoteRepayments | undefined;
 }
 
 export function createApp(options: AppOptions): Koa<State> {
-  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, health, checkout, trace } = options;
+  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, health, checkout, quote, trace } =
+    options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
@@ -77,6 +82,7 @@ export function createApp(options: AppOptions): Koa<State> {
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   for (const basePath of api.basePaths) {
     mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
+    mount(app, repaymentRoutes(basePath, deps, quote, count), count);
     mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
   }
   app.use(count);
