@@ -1,6 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import { findApplication, recordDecision, recordReferral } from '../src/checkout/db/applications';
+import { findApplication, recordAction, recordDecision, recordReferral } from '../src/checkout/db/applications';
 import { readClock } from '../src/db/clock';
 import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/checkout/db/payments';
 import type { Db } from '../src/db/pool';
@@ -53,12 +53,14 @@ export interface CheckoutActivityOptions {
   lenders: Lenders;
   payments: PaymentProviders;
   core: Pick<OrderCore, 'find' | 'report' | 'holdExpiry'>;
+  /** The pages of an order are at `<this>/pay/<pay link id>/`. */
+  checkoutBaseUrl: string;
 }
 
 export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
 
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
-export function createCheckoutActivities({ db, lenders, payments, core }: CheckoutActivityOptions) {
+export function createCheckoutActivities({ db, lenders, payments, core, checkoutBaseUrl }: CheckoutActivityOptions) {
   /** A paid payment is an approval, and completes the order, whether the browser returns or not. */
   async function askBank(order: Order, payment: Payment): Promise<CheckoutResult> {
     if (isFinal(order.status)) return { reports: [], hasPayment: true };
@@ -81,15 +83,22 @@ export function createCheckoutActivities({ db, lenders, payments, core }: Checko
     if (!application.submitted) return NOTHING;
     const hasChoice = availableTerms(payments, order).includes('PAY_NOW');
     if (application.decision) return toResult(application.decision, hasChoice);
-    const { id, submitted } = application;
-    const { id: orderId, amountPence, pricing, sandbox } = order;
+    const { id, submitted, returnedAt } = application;
+    const { id: orderId, amountPence, pricing, sandbox, payLinkId } = order;
+    const returnUrl = `${checkoutBaseUrl}/pay/${payLinkId}/return/`;
     const { applicant, at: submittedAt } = submitted;
     const askedAt = await readClock(db);
     const lender = lenderOf(lenders, sandbox);
-    const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, submittedAt, askedAt });
+    const times = { submittedAt, returnedAt, askedAt };
+    const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, returnUrl, ...times });
     if (answer.kind === 'referred') {
       await recordReferral(db, id);
       throw askAgain('the lender decides later', answer.askAgainMs);
+    }
+    if (answer.kind === 'action_required') {
+      // The URL may identify the customer, so it stays out of Temporal's history.
+      await recordAction(db, id, answer.url);
+      throw askAgain('the customer has to act on a page of the lender', answer.askAgainMs);
     }
     await recordDecision(db, id, answer);
     const latest = await findApplication(db, orderId);

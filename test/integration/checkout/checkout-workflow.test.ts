@@ -387,6 +387,7 @@ function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
     lenders,
     payments: { sandbox: bank, live: undefined },
     core: { ...createOrderCore({ db: stack.db, workflows: NO_WORKFLOWS }), holdExpiry },
+    checkoutBaseUrl: 'https://pay.example',
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
     activities.askForResult(id),
