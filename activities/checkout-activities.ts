@@ -4,8 +4,9 @@ import { findApplication, recordAction, recordDecision, recordReferral } from '.
 import { readClock } from '../src/db/clock';
 import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/checkout/db/payments';
 import type { Db } from '../src/db/pool';
-import { DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
-import { type Payment, holdUntil, isCurrent, isInProgress } from '../src/checkout/domain/payment';
+import { type Application, DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
+import { holdUntil } from '../src/checkout/domain/expiry';
+import { type Payment, isCurrent, isInProgress } from '../src/checkout/domain/payment';
 import type { Order } from '../src/domain/order';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import {
@@ -46,7 +47,9 @@ const TIMEOUT_MS = 25_000;
 /** The longest wait for a lender with too many running calls. The first is 1 to 2 s, and each further one is twice as long. */
 const LONGEST_BUSY_MS = 30_000;
 /** A payment that the bank does not decide on for longer no longer holds the expiry. If it is paid later, it is refunded. */
-const LONGEST_HOLD_MS = 86_400_000;
+const LONGEST_PAYMENT_MS = 86_400_000;
+/** An application that the lender does not decide on for longer no longer holds the expiry either. */
+const LONGEST_DECISION_MS = 30 * 86_400_000;
 
 export interface CheckoutActivityOptions {
   db: Db;
@@ -61,11 +64,16 @@ export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
 
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
 export function createCheckoutActivities({ db, lenders, payments, core, checkoutBaseUrl }: CheckoutActivityOptions) {
+  /** @param waitMs until the next attempt, if it is longer than usual */
+  async function holdExpiry(order: Order, application: Application | undefined, waitMs = 0): Promise<void> {
+    const until = holdUntil(order, application, Date.now(), waitMs);
+    if (until) await core.holdExpiry(order, until);
+  }
+
   /** A paid payment is an approval, and completes the order, whether the browser returns or not. */
   async function askBank(order: Order, payment: Payment): Promise<CheckoutResult> {
     if (isFinal(order.status)) return { reports: [], hasPayment: true };
-    const until = payment.ageMs < LONGEST_HOLD_MS ? holdUntil(order, Date.now()) : undefined;
-    if (until) await core.holdExpiry(order, until);
+    if (payment.ageMs < LONGEST_PAYMENT_MS) await holdExpiry(order, await findApplication(db, order.id));
     const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
     if (status === 'paid') {
       const approved = { event: 'approved', actor: 'checkout', reason: null } as const;
@@ -82,17 +90,24 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
       return { reports: [{ event: 'completed', actor: 'customer', reason: null }], hasPayment: false };
     if (!application.submitted) return NOTHING;
     const hasChoice = availableTerms(payments, order).includes('PAY_NOW');
-    if (application.decision) return toResult(application.decision, hasChoice);
-    const { id, submitted, returnedAt } = application;
+    if (application.decision) {
+      await holdExpiry(order, application);
+      return toResult(application.decision, hasChoice);
+    }
+    const { id, submitted, actionUrl, returnedAt } = application;
     const { id: orderId, amountPence, pricing, sandbox, payLinkId } = order;
     const returnUrl = `${checkoutBaseUrl}/pay/${payLinkId}/return/`;
     const { applicant, at: submittedAt } = submitted;
     const askedAt = await readClock(db);
+    // A customer who leaves the lender's page unfinished does not keep the order open.
+    const isHeld = !actionUrl && askedAt.getTime() - submittedAt.getTime() < LONGEST_DECISION_MS;
+    if (isHeld) await holdExpiry(order, application);
     const lender = lenderOf(lenders, sandbox);
     const times = { submittedAt, returnedAt, askedAt };
     const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, returnUrl, ...times });
     if (answer.kind === 'referred') {
       await recordReferral(db, id);
+      if (isHeld) await holdExpiry(order, application, answer.askAgainMs);
       throw askAgain('the lender decides later', answer.askAgainMs);
     }
     if (answer.kind === 'action_required') {
@@ -104,6 +119,7 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
     const latest = await findApplication(db, orderId);
     // The customer has replaced the application meanwhile, and the workflow has a message about that.
     if (latest?.id !== id || !latest.decision) return NOTHING;
+    await holdExpiry(order, latest);
     return toResult(latest.decision, hasChoice);
   }
 

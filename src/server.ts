@@ -10,6 +10,7 @@ import { reportRejected } from './api/request-log';
 import { CHECKOUT_BACKLOG } from './checkout/backlog';
 import { createCheckout } from './checkout/checkout';
 import { createCheckoutWorkflows } from './checkout/checkout-workflows';
+import { checkoutObstacle } from './checkout/hosted-checkout';
 import { createOrderCore } from './checkout/order-core';
 import { guardPayments } from './checkout/payments/guard-payments';
 import { type Config, loadConfig } from './config';
@@ -36,6 +37,9 @@ import { checkWebhookUrl } from './webhooks/webhook-url';
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
 
+/** For orders of the hosted checkout. */
+const DEFAULT_EXPIRY_MS = 86_400_000;
+
 /** Starts the API. It is stateless: any number of processes can run in parallel. */
 export async function startServer(
   config: Config,
@@ -45,14 +49,18 @@ export async function startServer(
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const { db, insertDb, checkDatabase, end: endDatabase } = openDatabase(config, log);
   const calls = createTemporalCalls(client);
-  const deps = createOrderDependencies(config, { client, calls, db, insertDb, log });
+  const lenders = lendersOf(config);
+  const { sandbox } = lenders;
+  const payments = guardPayments(paymentProvidersOf(config, db));
+  const providers = { payments, hasLiveLender: lenders.live !== undefined };
+  const deps = {
+    ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
+    checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
+  } satisfies OrderDependencies;
   const { workflows, starter, keys } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(db, config.rateLimits, log);
-  const lenders = lendersOf(config);
-  const { sandbox } = lenders;
-  const payments = guardPayments(paymentProvidersOf(config, db));
   if (config.production && sandbox && !lenders.live)
     log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
   const app = createApp({
@@ -65,9 +73,8 @@ export async function startServer(
         deps: {
           core: createOrderCore({ db, workflows }),
           workflows: createCheckoutWorkflows(client, config, calls),
-          hasLiveLender: lenders.live !== undefined,
           checkoutBaseUrl: config.checkoutBaseUrl,
-          ...{ db, payments, log },
+          ...{ ...providers, db, log },
         },
         limits,
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
@@ -132,10 +139,14 @@ function createOrderDependencies(
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
     checkoutBaseUrl: config.checkoutBaseUrl,
-    expiresAfterMs: config.orderExpiresAfterMs,
+    expiresAfterMs: expiryOf(config),
     log,
-  } satisfies OrderDependencies;
+  } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;
 }
+
+/** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */
+const expiryOf = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
+  orderExpiresAfterMs ?? (hostedCheckout.lender === 'none' ? undefined : DEFAULT_EXPIRY_MS);
 
 if (require.main === module) {
   void runUntilSignalled(async (started) => {

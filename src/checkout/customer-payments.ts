@@ -1,5 +1,6 @@
 import { Problem, isProblem } from '../contracts/problem';
 import { insertPayment, recordPaymentStatus } from './db/payments';
+import { expiryOf } from './domain/expiry';
 import { type Payment, isInProgress } from './domain/payment';
 import { isFinal } from '../domain/status';
 import { PaymentProviderUnavailable, providerOf } from './payments/payment-provider';
@@ -15,14 +16,14 @@ import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from '.
  */
 export async function createPayment(
   deps: CheckoutDependencies,
-  { order }: Checkout,
+  { order, application }: Checkout,
   bank: string,
   browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
 ): Promise<void> {
   // Otherwise, repeated attempts to pay would hold the expiry for ever.
-  if (order.expiresAt !== null && Date.parse(order.expiresAt) <= Date.now()) return;
+  if (expiryOf(order, application, Date.now()) <= Date.now()) return;
   try {
-    await holdExpiry(deps, order);
+    await holdExpiry(deps, { order, application });
   } catch (error) {
     const detail = 'Payments cannot be started at the moment. Nothing changed.';
     throw new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });

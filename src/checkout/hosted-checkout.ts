@@ -12,8 +12,9 @@ import {
 import { type Branding, findBranding } from './db/branding';
 import { findLastPayment } from './db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from './domain/application';
-import type { OrderHistory, PaymentTerm } from '../domain/order';
-import { type Payment, holdUntil, isCurrent } from './domain/payment';
+import type { Order, PaymentTerm } from '../domain/order';
+import { holdUntil } from './domain/expiry';
+import { type Payment, isCurrent } from './domain/payment';
 import type { OrderStatus } from '../domain/status';
 import { type PaymentProviders, availableTerms } from './payments/payment-provider';
 import type { CheckoutWorkflows } from './checkout-workflows';
@@ -37,8 +38,21 @@ export interface CheckoutDependencies {
  */
 export class NoProviderError extends Error {}
 
+/** What keeps the customer of a new order from checking out, as a sentence for its seller; undefined if nothing. */
+export function checkoutObstacle(
+  { hasLiveLender, payments }: Pick<CheckoutDependencies, 'hasLiveLender' | 'payments'>,
+  order: Pick<Order, 'sandbox' | 'allowedPaymentTerms'>,
+): string | undefined {
+  if (!order.sandbox && !hasLiveLender)
+    return 'Your account is live, and no lender is connected for live accounts: customers could not check out.';
+  return availableTerms(payments, order).length === 0
+    ? 'The order can only be paid now, and no payment provider is connected for live accounts.'
+    : undefined;
+}
+
 /** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
-export interface Checkout extends OrderHistory {
+export interface Checkout {
+  order: Order;
   application: Application | undefined;
   /** The last payment that was started. */
   payment: Payment | undefined;
@@ -50,7 +64,7 @@ export interface Checkout extends OrderHistory {
  * @throws Problem `not_found`, or NoProviderError
  */
 export async function readCheckout(deps: CheckoutDependencies, payLinkId: string): Promise<Checkout> {
-  const { order, changes } = await deps.core.findByPayLink(payLinkId);
+  const order = await deps.core.findByPayLink(payLinkId);
   if (!order.sandbox && !deps.hasLiveLender) throw new NoProviderError();
   const [application, payment, branding] = await Promise.all([
     findApplication(deps.db, order.id),
@@ -60,7 +74,7 @@ export async function readCheckout(deps: CheckoutDependencies, payLinkId: string
   const allowedPaymentTerms = availableTerms(deps.payments, order);
   const asksForTerm = isUndecided(order.status) && !(payment && isCurrent(payment.status));
   if (asksForTerm && allowedPaymentTerms.length === 0) throw new NoProviderError();
-  return { order: { ...order, allowedPaymentTerms }, changes, application, payment, branding };
+  return { order: { ...order, allowedPaymentTerms }, application, payment, branding };
 }
 
 /** True while nobody has approved the order or closed it. */
@@ -163,7 +177,7 @@ export async function agreeToOffer(
   const { id } = checkout.order;
   if (!canAgree(checkout)) return;
   // Without Temporal, the order does not expire.
-  await holdExpiry(deps, checkout.order).catch(() => undefined);
+  await holdExpiry(deps, checkout).catch(() => undefined);
   if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
   try {
     await deps.core.report(id, 'completed');
@@ -173,8 +187,11 @@ export async function agreeToOffer(
 }
 
 /** Keeps an order from expiring while its customer pays or agrees. @throws CallNotMade */
-export async function holdExpiry({ core }: CheckoutDependencies, order: Checkout['order']): Promise<void> {
-  const until = holdUntil(order, Date.now());
+export async function holdExpiry(
+  { core }: CheckoutDependencies,
+  { order, application }: Pick<Checkout, 'order' | 'application'>,
+): Promise<void> {
+  const until = holdUntil(order, application, Date.now());
   if (until) await core.holdExpiry(order, until);
 }
 

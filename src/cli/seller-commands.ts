@@ -41,11 +41,16 @@ function addCreate(seller: Command, services: Services): void {
     .command('create')
     .description('create a seller with an API key and a webhook secret, which are shown only once')
     .requiredOption('--name <name>', 'company name, shown to customers')
+    .option('--live', 'a live account: a real lender decides, and money moves (this or --sandbox is required)')
     .option('--sandbox', 'a sandbox account: the sandbox lender decides, no money moves; it can never become live');
   addAccountOptions(create, false).action(
-    async (options: AccountOptions & { name: string; sandbox?: true }, command: Command): Promise<void> => {
+    async (
+      options: AccountOptions & { name: string; live?: true; sandbox?: true },
+      command: Command,
+    ): Promise<void> => {
+      if (options.live === options.sandbox) throw new UsageError('pass either --live or --sandbox');
       const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
-      const created = await createSeller(services, options.name, settings, options.sandbox ?? false);
+      const created = await createSeller(services, options.name, settings, options.sandbox === true);
       await print(command, created, 'The key and the secret are shown only once.');
     },
   );
@@ -138,7 +143,8 @@ function addSwitch(seller: Command, services: Services, { name, disabled, descri
 
 async function readRow(services: Services, id: string): Promise<Row> {
   const account = await requireAccount(services, id);
-  return toRow(account, await findBranding(services.db(), id), await describeLogo(services.db(), id));
+  const db = services.db();
+  return toRow(account, await findBranding(db, id), await describeLogo(db, id));
 }
 
 function toRow(account: Account, branding: Branding, logo: { type: string; size: number } | null): Row {

@@ -1,4 +1,6 @@
 import { type PaymentBacklog, readPaymentBacklog } from '../checkout/db/payments';
+import type { Lenders } from '../checkout/lender/lender';
+import { countLiveAccounts } from '../db/accounts';
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { schemaVersion, serverVersion } from '../db/database-versions';
 import type { Db } from '../db/pool';
@@ -125,15 +127,16 @@ export async function checkBreakers(urls: string | undefined): Promise<Check> {
 
 /**
  * Reads what waits, in numbers, and checks it.
- * @param hasCheckout true if there is a hosted checkout
+ * @param lenders of the hosted checkout; `sandbox` is undefined if there is none
  */
-export async function readWork(db: () => Db, hasCheckout: boolean) {
+export async function readWork(db: () => Db, lenders: Lenders) {
   try {
     const backlog = await readBacklog(db());
     const orders = await countOrdersByStatus(db());
-    const payments = hasCheckout ? await readPaymentBacklog(db()) : undefined;
+    const payments = lenders.sandbox && (await readPaymentBacklog(db()));
+    const checkout = payments ? [checkPayments(payments), checkLender(lenders, await countLiveAccounts(db()))] : [];
     return {
-      checks: [...checkBacklog(backlog), ...(payments ? [checkPayments(payments)] : [])],
+      checks: [...checkBacklog(backlog), ...checkout],
       numbers: { backlog: { ...backlog, ...payments }, orders },
     };
   } catch (error) {
@@ -169,4 +172,15 @@ function checkPayments({ paymentsToReverse, oldestPaymentToReverseSeconds }: Pay
     'payments to reverse',
     paymentsToReverse === 0 ? 'none' : `${paymentsToReverse}, the oldest for ${age} s`,
   );
+}
+
+/** @param liveAccounts how many are enabled */
+function checkLender({ live }: Lenders, liveAccounts: number): Check {
+  if (live) return ok('lender', 'connected for live accounts');
+  return liveAccounts === 0
+    ? ok('lender', 'for sandbox accounts only; there is no live account')
+    : attention(
+        'lender',
+        `none is connected, so ${liveAccounts} live accounts cannot create orders: set \`live\` in src/providers.ts`,
+      );
 }

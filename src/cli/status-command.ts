@@ -14,14 +14,14 @@ export function addStatusCommand(program: Command, services: Services): void {
     .command('status')
     .description('check every part and the work that waits; exit with 1 if something needs a person')
     .action(async (_options: unknown, command: Command) => {
-      const hasCheckout = lendersOf(loadHostedCheckoutConfig(env)).sandbox !== undefined;
-      const queues = hasCheckout ? [...TASK_QUEUES, CHECKOUT_TASK_QUEUE] : TASK_QUEUES;
+      const lenders = lendersOf(loadHostedCheckoutConfig(env));
+      const queues = lenders.sandbox ? [...TASK_QUEUES, CHECKOUT_TASK_QUEUE] : TASK_QUEUES;
       const [postgres, inTemporal, api, breakers, work] = await Promise.all([
         checkPostgres(db),
         checkTemporal(temporal, queues),
         checkApi(env.ORDERS_URL),
         checkBreakers(env.METRICS_URL),
-        readWork(db, hasCheckout),
+        readWork(db, lenders),
       ]);
       const checks = [...postgres, ...inTemporal, api, breakers, ...work.checks];
       const needsPerson = checks.some(({ state }) => state === 'failed' || state === 'attention');

@@ -70,7 +70,8 @@ export const orderSettings = {
   orderExpiresAfterMs: setting(
     'ORDER_EXPIRES_AFTER_MS',
     milliseconds(1000, 366 * DAY).optional(),
-    'Time after creation at which an open order becomes UNSUCCESSFUL. Applies to new orders.',
+    'Time after creation at which an open order becomes UNSUCCESSFUL, unless the order states its own. Applies to new ' +
+      'orders. Default: 24 h with the hosted checkout; otherwise orders do not expire.',
   ),
 };
 

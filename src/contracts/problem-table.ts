@@ -250,6 +250,17 @@ export const PROBLEMS = {
       detail: 'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
     },
   },
+  checkout_not_ready: {
+    status: 422,
+    title: 'Customers of this account cannot check out yet',
+    cause:
+      'The account is live, and the hosted checkout has no lender for live accounts, or no payment provider for an order ' +
+      'that can only be paid now. `detail` names what is missing.',
+    cure: 'Use a sandbox account for tests, and ask the operator of the service when live orders are possible. Nothing changed.',
+    example: {
+      detail: 'Your account is live, and no lender is connected for live accounts: customers could not check out.',
+    },
+  },
   rate_limited: {
     status: 429,
     title: 'Too many requests',

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
+import type { Order } from '../domain/order';
 import type { KeyRing } from '../encryption/key-ring';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { WorkflowReader } from './read-workflow';
@@ -18,6 +19,11 @@ export interface OrderDependencies {
   workflowReader: WorkflowReader;
   rules: OrderRules;
   checkoutBaseUrl: string;
+  /**
+   * What keeps the customer of such an order from checking out, as a sentence for its seller; undefined if nothing. The
+   * hosted checkout answers; always undefined if the operator has another checkout.
+   */
+  checkoutObstacle: (order: Pick<Order, 'sandbox' | 'allowedPaymentTerms'>) => string | undefined;
   expiresAfterMs: number | undefined;
   log: Logger;
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** One thing that an adapter must do. Throws, with the reason, if the adapter does not do it. */
 export interface Check {
   title: string;
-  run(): Promise<void>;
+  run: () => Promise<void>;
 }
 
 /** Runs the checks one after the other. Returns a line for each, and the number of failures. */

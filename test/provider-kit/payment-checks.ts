@@ -7,7 +7,7 @@ import { type Check, must, mustBeSafe, poll } from './checks';
 export interface PaymentKit {
   provider: PaymentProvider;
   /** Approves the payment whose page is at this address. Must not fail if the payment is cancelled. */
-  approve(pageUrl: string): Promise<void>;
+  approve: (pageUrl: string) => Promise<void>;
   /** Time for a payment to be confirmed or refunded, in ms. Default: 60,000. */
   timeoutMs?: number;
 }

@@ -1,7 +1,7 @@
 import type { ProviderDetails } from '../../src/checkout/provider-details';
 import type { Application } from '../../src/checkout/domain/application';
 import { createSandboxLender } from '../../src/checkout/lender/sandbox';
-import { ORDER } from './order-histories';
+import { ORDER } from './domain-orders';
 
 const lender = createSandboxLender(20_000);
 
@@ -29,6 +29,7 @@ export const PAID_LATER: Application = {
   actionUrl: null,
   returnedAt: null,
   decision: { kind: 'approved', offer: PROVIDER_DETAILS.quote(ORDER, '2026-03-01') },
+  decidedAt: null,
   agreedAt: new Date('2026-03-01T10:00:00Z'),
   browserDigest: null,
   codeNumber: 0,

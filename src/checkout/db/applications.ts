@@ -24,7 +24,8 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
   const { rows } = await db.query<ApplicationRow>(
     `select id, order_id as "orderId", payment_term as "paymentTerm", business_name as "businessName",
        company_number as "companyNumber", email, monthly_turnover_pence as "monthlyTurnoverPence",
-       submitted_at as "submittedAt", referred_at as "referredAt", action_url as "actionUrl", returned_at as "returnedAt", decision, decline_code as "declineCode", offer,
+       submitted_at as "submittedAt", referred_at as "referredAt", action_url as "actionUrl",
+       returned_at as "returnedAt", decision, decided_at as "decidedAt", decline_code as "declineCode", offer,
        agreed_at as "agreedAt", browser_digest as "browserDigest", code_number as "codeNumber", purged_at as "purgedAt"
      from application where order_id = $1`,
     [orderId],
@@ -33,12 +34,23 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
 }
 
 function toApplication(row: ApplicationRow): Application {
-  const { id, orderId, paymentTerm, referredAt, actionUrl, returnedAt, agreedAt, browserDigest, codeNumber } = row;
+  const {
+    id,
+    orderId,
+    paymentTerm,
+    referredAt,
+    actionUrl,
+    returnedAt,
+    decidedAt,
+    agreedAt,
+    browserDigest,
+    codeNumber,
+  } = row;
   const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt } = row;
   const applicant = { businessName, companyNumber, email, monthlyTurnoverPence: Number(monthlyTurnoverPence) };
   const submitted = purgedAt ? null : submittedAt && { applicant, at: submittedAt };
   const decision = toDecision(row);
-  const lender = { referredAt, actionUrl, returnedAt, decision };
+  const lender = { referredAt, actionUrl, returnedAt, decision, decidedAt };
   return { id, orderId, paymentTerm, submitted, ...lender, agreedAt, browserDigest, codeNumber };
 }
 

@@ -31,7 +31,7 @@ const HAS_COMPLETED = `exists (select from checkout_order c where c.id = p.order
  * SQL, true for a payment `p` that has to be cancelled or refunded: its order `o` is closed, and the payment has not
  * completed it.
  */
-const MUST_BE_REVERSED = `p.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
+export const MUST_BE_REVERSED = `p.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
   and not (p.status = 'paid' and ${HAS_COMPLETED})`;
 
 /**
@@ -60,7 +60,10 @@ export async function insertPayment(
       `with started as (
          insert into payment (order_id, bank)
          select id, $2 from checkout_order o where id = $1 and status = 'PENDING'
-           and (o.expires_at is null or o.expires_at > now())
+           -- As expiryOf(): the time that the lender took does not count.
+           and (o.expires_at is null or o.expires_at > now() - (
+             select coalesce(nullif(greatest(decided_at - submitted_at, interval '1 minute'), interval '1 minute'),
+               interval '0') from application where order_id = $1))
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
            -- The insert would wait for a result that is being recorded, which waits for the lock above.

@@ -60,6 +60,7 @@ export interface Application {
   /** When the customer last came back from the lender's page. */
   returnedAt: Date | null;
   decision: LenderDecision | null;
+  decidedAt: Date | null;
   /** When the customer agreed to the offer, or the bank confirmed the payment. */
   agreedAt: Date | null;
   /**

@@ -59,8 +59,8 @@ const MESSAGES: Record<
 };
 
 export function closedPage(state: ClosedState, checkout: Checkout, providerDetails: ProviderDetails): Page {
-  const { order, changes, branding } = checkout;
-  const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
+  const { order, branding } = checkout;
+  const closing = order.changes.find(({ to }) => to === 'UNSUCCESSFUL');
   const { title, sentences } = MESSAGES[state](checkout, closing, providerDetails);
   const [why, ...next] = sentences;
   const isOpen = state === 'approved-elsewhere';

@@ -25,9 +25,9 @@ interface CompleteOptions {
 
 /** The receipt. */
 export function completePage({ checkout, providerDetails, code, redirect }: CompleteOptions): Page {
-  const { order, changes, application, payment } = checkout;
+  const { order, application, payment } = checkout;
   const { lenderName, creditAgreementUrl } = providerDetails;
-  const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
+  const completedAt = order.changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   // If the order was completed in another way, nobody used the payment method that was chosen.
   const agreedTerm = application?.agreedAt ? application.paymentTerm : undefined;
   const bank = payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;

@@ -5,6 +5,7 @@ import {
   findApplication,
   recordAgreement,
   recordDecision,
+  recordReturn,
   storeApplication,
 } from '../../../src/checkout/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
@@ -45,7 +46,7 @@ const ONLY_PAY_LATER = { allowed_payment_terms: ['PAY_LATER'] };
 
 const order = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const checkout = (id: string) => stack.client.workflow.getHandle(`checkout-${id}`);
-const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.order.status;
+const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.status;
 const eventsOf = async (id: string) => (await timelineOf(stack, id)).map(({ event }) => event);
 const untilStatus = (id: string, status: string) =>
   until(async () => (await statusOfRow(id)) === status, `the order is ${status}`);
@@ -330,7 +331,7 @@ describe('the expiry', () => {
       const { rowCount } = await expiring.db.query('select from orders where id = $1 and expires_at < now()', [id]);
       return rowCount === 1;
     }, 'the expiry is due');
-  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.order.status;
+  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.status;
 
   test('waits while a payment is in progress, which then completes the order', async () => {
     const { id, customer } = await newCustomer(expiring);
@@ -355,6 +356,21 @@ describe('the expiry', () => {
     await run.signal(holdExpirySignal, new Date().toISOString());
     await run.result();
     expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired', to_status: 'UNSUCCESSFUL' });
+  }, 120_000);
+
+  test('waits while the lender decides, and then leaves the customer the time that was left', async () => {
+    const { id, customer } = await newCustomer(expiring);
+    await customer.apply({ email: 'referred@example.com' });
+    await untilDue(id);
+    expect(await statusOf(id)).toBe('PENDING');
+    // The lender has taken an hour.
+    await endReferral(expiring.db, id);
+    await proceedCheckout(expiring, id);
+    await until(async () => (await statusOf(id)) === 'APPROVED', 'the lender approves');
+    // Its timer is moved before the approval is saved.
+    await customer.look();
+    await customer.submit('confirmation', { agree: 'yes' });
+    expect(await statusOf(id)).toBe('SUCCESSFUL');
   }, 120_000);
 
   test('comes after a day although the bank has not decided, and the payment is refunded once it is paid', async () => {
@@ -395,8 +411,16 @@ function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
 }
 /** An order with an application in a new live account. */
 async function appliedLive(): Promise<string> {
-  const api = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
-  return applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+  const seller = await createSeller(stack.db, undefined, { sandbox: true });
+  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const id = await applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+  // The service has no lender for live accounts, so it refuses their orders.
+  await stack.db.query(
+    `with account as (update seller set sandbox = false where id = $1)
+     update orders set sandbox = false where seller_id = $1`,
+    [seller.id],
+  );
+  return id;
 }
 const answering = (decide: Lender['decide']): Lender => ({ decide, reviewTime: '', quote: () => NO_OFFER });
 const unreachable = answering(() => Promise.reject(new Error('this lender must not be asked')));
@@ -413,6 +437,23 @@ describe('one call of the activity', () => {
       'no lender is configured for live accounts: set `live` in src/providers.ts',
     );
     expect(await askForResult(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
+  });
+
+  test('an action that the customer leaves undone at the lender does not hold the expiry', async () => {
+    const id = await appliedLive();
+    await stack.db.query(`update orders set expires_at = now() + interval '5 minutes' where id = $1`, [id]);
+    const acting = answering(() =>
+      Promise.resolve({ kind: 'action_required', url: 'https://lender.example/1', askAgainMs: 1000 }),
+    );
+    const ask = () => askForResult(id, { sandbox: unreachable, live: acting });
+    await expect(ask()).rejects.toThrow('the customer has to act on a page of the lender');
+    expect((await findApplication(stack.db, id))!.actionUrl).toBe('https://lender.example/1');
+    holdExpiry.mockClear();
+    await expect(ask()).rejects.toThrow('the customer has to act on a page of the lender');
+    expect(holdExpiry).not.toHaveBeenCalled();
+    expect(await recordReturn(stack.db, id)).toBe(true);
+    await expect(ask()).rejects.toThrow('the customer has to act on a page of the lender');
+    expect(holdExpiry).toHaveBeenCalled();
   });
 
   test('an answer about an application that the customer has replaced is ignored', async () => {

@@ -18,7 +18,7 @@ import { until } from '../../support/until';
 jest.setTimeout(600_000);
 
 // No worker starts the order that has waited for nine minutes.
-const stack = useStack({ env: { START_AFTER_MS: '600000', CHECKOUT_LENDER: 'sandbox' } });
+const stack = useStack({ sandbox: true, env: { START_AFTER_MS: '600000', CHECKOUT_LENDER: 'sandbox' } });
 
 const status = (env: Record<string, string> = {}) => runCli(['status', '--json'], { ...stack.env, ...env });
 const stateOf = (run: { json: () => any }) =>
@@ -49,6 +49,7 @@ test('status lists every part of a healthy service, and exits with 0', async () 
     'webhooks pending': 'ok',
     'webhooks exhausted': 'ok',
     'payments to reverse': 'ok',
+    lender: 'ok',
   });
   expect(run).toMatchObject({ code: 0, stderr: '' });
   const migrations = readdirSync(path.join(PACKAGE_ROOT, 'src/db/migrations')).sort();

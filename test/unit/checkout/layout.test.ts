@@ -10,7 +10,7 @@ import { payNowOfferedPage } from '../../../src/checkout/pages/pay-now-offered';
 import { bankRedirectPage, payingPage } from '../../../src/checkout/pages/paying';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import type { Payment } from '../../../src/checkout/domain/payment';
-import { ORDER, historyAfter } from '../../support/order-histories';
+import { ORDER, orderAfter } from '../../support/domain-orders';
 import { PAID_LATER, PROVIDER_DETAILS } from '../../support/provider-details';
 
 const BRANDING = {
@@ -43,7 +43,7 @@ const banks: BankOptions = {
   typed: EMPTY_FORM,
   isMissing: false,
 };
-const complete = { ...historyAfter('signup_started', 'approved', 'completed'), branding: BRANDING };
+const complete = { order: orderAfter('signup_started', 'approved', 'completed'), branding: BRANDING };
 const paidNow = { ...complete, application: undefined, payment: PAID };
 const paidLater = { ...complete, application: PAID_LATER, payment: undefined };
 const details = { ...common, quote, values: EMPTY_FORM, errors: {}, replaces: undefined, retentionDays: 30 };

@@ -1,7 +1,7 @@
 import type { WaitingState } from '../../../src/checkout/checkout-state';
 import { renderPage } from '../../../src/checkout/layout';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
-import { ORDER } from '../../support/order-histories';
+import { ORDER } from '../../support/domain-orders';
 import { PROVIDER_DETAILS } from '../../support/provider-details';
 
 test('the waiting page changes its text after 30 seconds and refreshes less often after 90 seconds', () => {
