@@ -9,9 +9,10 @@ const FILES = {
   ...Object.fromEntries(
     [
       ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'temporal', 'orders', 'api'],
-      ...['checkout', 'cli', 'client', 'concurrency'],
+      ...['checkout', 'cli', 'concurrency'],
     ].map((name) => [name, `^src/${name}/`]),
   ),
+  client: '^packages/client/src/',
   config: '^src/config([.]ts$|/)',
   package: '^src/package[.]ts$',
   logger: '^src/logger[.]ts$',
@@ -46,7 +47,7 @@ const LAYERS = {
     ...['config', 'package'],
   ],
   // Shops install it without any package, so it needs nothing else at run time.
-  client: ['domain:type', 'contracts:type', 'webhooks'],
+  client: [],
   config: ['domain', 'encryption'],
   package: [],
   logger: ['domain'],
@@ -73,7 +74,7 @@ const PACKAGES = {
   commander: ['cli', 'entry'],
 };
 
-const INTERNAL = '^(src|workflows|activities|tools|test)/';
+const INTERNAL = '^(src|workflows|activities|packages|tools|test)/';
 const PRODUCTION = '^(src|workflows|activities)/';
 const TYPES = ['type-only', 'type-import'];
 
@@ -104,7 +105,7 @@ export default {
     forbid('no-cycle', {}, { circular: true }),
     forbid('resolvable', {}, { couldNotResolve: true }),
     forbid('domain-alone', { path: FILES.domain }, { pathNot: FILES.domain }),
-    forbid('client-webhooks', { path: FILES.client }, { path: FILES.webhooks, pathNot: '/(sign|retry-after)[.]ts$' }),
+    forbid('client-alone', { path: FILES.client }, { pathNot: FILES.client, dependencyTypesNot: ['core'] }),
     // The workflow sandbox has no modules of Node, and each package adds to the bundle.
     forbid(
       'workflow-values',
