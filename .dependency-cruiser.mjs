@@ -1,27 +1,41 @@
 /**
  * The import rules of "Layout" in docs/architecture.md. Imports point one way: domain <- contracts <- db, webhooks <-
- * activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain
- * (values) and activities (types only). test/tooling/architecture.test.ts runs them.
+ * activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and activities
+ * (types only). The order core imports nothing of the hosted checkout, which uses the core through one file,
+ * src/checkout/order-core.ts. test/tooling/architecture.test.ts runs them.
  */
 
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    [
-      ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'temporal', 'orders', 'api'],
-      ...['checkout', 'cli', 'concurrency'],
-    ].map((name) => [name, `^src/${name}/`]),
+    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'cli', 'concurrency'].map((name) => [
+      name,
+      `^src/${name}/`,
+    ]),
   ),
   client: '^packages/client/src/',
+  // Connections and errors of Postgres, apart from the statements of the core.
+  postgres: '^src/db/(pool|clock|database-errors)[.]ts$',
+  db: '^src/db/(?!(pool|clock|database-errors)[.]ts$)',
+  // Calls to the Temporal server, apart from those to the workflows of orders.
+  calls: '^src/temporal/(calls|availability)[.]ts$',
+  temporal: '^src/temporal/(?!(calls|availability)[.]ts$)',
   config: '^src/config([.]ts$|/)',
   package: '^src/package[.]ts$',
   logger: '^src/logger[.]ts$',
   telemetry: '^src/telemetry/',
-  entry: '^src/(cli|codec-server|entry-point|migrate|providers|server|worker)[.]ts$',
-  activities: '^activities/',
+  providers: '^src/providers[.]ts$',
+  entry: '^src/(cli|codec-server|entry-point|migrate|server|worker)[.]ts$',
+  activities: '^activities/(?!checkout-)',
   // The messages that workflows and their clients share.
-  messages: '^workflows/(checkout-)?messages[.]ts$',
-  workflows: '^workflows/(?!(checkout-)?messages[.]ts$)',
+  messages: '^workflows/messages[.]ts$',
+  workflows: '^workflows/(?!(checkout-[^/]*|messages|index)[.]ts$)',
+  bundle: '^workflows/index[.]ts$',
+  checkout: '^src/checkout/(?!order-core[.]ts$)',
+  'order-core': '^src/checkout/order-core[.]ts$',
+  'checkout-activities': '^activities/checkout-',
+  'checkout-messages': '^workflows/checkout-messages[.]ts$',
+  'checkout-workflow': '^workflows/checkout-(?!messages[.]ts$)',
   tools: '^tools/',
 };
 
@@ -31,20 +45,52 @@ const LAYERS = {
   contracts: ['domain'],
   encryption: [],
   concurrency: [],
-  db: ['domain', 'contracts', 'encryption', 'checkout'],
+  postgres: [],
+  db: ['domain', 'contracts', 'encryption', 'postgres'],
   // What it measures calls it. It knows senders by type, to wrap them.
-  telemetry: ['domain', 'db', 'package', 'webhooks:type'],
-  webhooks: ['domain', 'contracts', 'encryption', 'db'],
-  activities: ['domain', 'contracts', 'db', 'webhooks', 'checkout', 'telemetry', 'messages'],
+  telemetry: ['domain', 'db', 'messages', 'postgres', 'package', 'webhooks:type'],
+  webhooks: ['domain', 'contracts', 'encryption', 'db', 'postgres'],
+  activities: ['domain', 'contracts', 'db', 'postgres', 'webhooks', 'telemetry', 'messages'],
   messages: ['domain'],
   workflows: ['domain', 'activities:type', 'messages'],
-  temporal: ['domain', 'encryption', 'webhooks', 'telemetry', 'messages', 'workflows:type', 'concurrency', 'package'],
-  orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'checkout', 'telemetry', 'temporal', 'concurrency'],
-  api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'checkout', 'concurrency', 'package'],
-  checkout: ['domain', 'contracts', 'encryption', 'db', 'telemetry', 'orders', 'concurrency'],
+  calls: ['telemetry'],
+  temporal: [
+    'domain',
+    'encryption',
+    'webhooks',
+    'telemetry',
+    'calls',
+    'messages',
+    'workflows:type',
+    'concurrency',
+    'package',
+  ],
+  orders: [
+    'domain',
+    'contracts',
+    'encryption',
+    'db',
+    'postgres',
+    'webhooks',
+    'telemetry',
+    'calls',
+    'temporal',
+    'concurrency',
+  ],
+  api: ['domain', 'contracts', 'db', 'postgres', 'telemetry', 'orders', 'concurrency', 'package'],
+  'order-core': ['domain', 'contracts', 'db', 'postgres', 'orders', 'temporal:type'],
+  checkout: [
+    ...['domain', 'contracts', 'concurrency', 'postgres', 'telemetry', 'order-core', 'checkout-messages'],
+    ...['calls:type', 'checkout-workflow:type'],
+  ],
+  'checkout-activities': ['domain', 'postgres', 'checkout', 'order-core:type'],
+  'checkout-messages': [],
+  'checkout-workflow': ['checkout-activities:type', 'checkout-messages'],
+  bundle: ['workflows', 'checkout-workflow'],
+  providers: ['checkout', 'config:type', 'postgres:type'],
   cli: [
-    ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'checkout'],
-    ...['config', 'package'],
+    ...['domain', 'contracts', 'encryption', 'db', 'postgres', 'webhooks', 'telemetry', 'calls', 'temporal', 'orders'],
+    ...['checkout', 'providers', 'config', 'messages', 'package'],
   ],
   // Shops install it without any package, so it needs nothing else at run time.
   client: [],
@@ -57,15 +103,15 @@ const LAYERS = {
 
 /** The layers that may import a package. Layers above the domain may import any other package. */
 const PACKAGES = {
-  pg: ['db'],
+  pg: ['db', 'postgres'],
   'node-pg-migrate': ['db'],
   koa: ['api', 'checkout', 'telemetry', 'entry'],
   '@koa/router': ['api', 'checkout', 'entry'],
   'koa-bodyparser': ['api', 'checkout', 'entry'],
-  '@temporalio/workflow': ['workflows', 'messages'],
-  '@temporalio/activity': ['activities'],
-  '@temporalio/client': ['temporal', 'telemetry', 'orders', 'entry', 'tools'],
-  '@temporalio/common': ['workflows', 'messages', 'activities', 'temporal'],
+  '@temporalio/workflow': ['workflows', 'messages', 'checkout-workflow', 'checkout-messages'],
+  '@temporalio/activity': ['activities', 'checkout-activities'],
+  '@temporalio/client': ['calls', 'temporal', 'checkout', 'telemetry', 'orders', 'entry', 'tools'],
+  '@temporalio/common': ['workflows', 'messages', 'activities', 'checkout-activities', 'temporal'],
   '@temporalio/envconfig': ['temporal', 'entry', 'tools'],
   '@temporalio/proto': ['temporal'],
   '@temporalio/worker': ['temporal', 'telemetry', 'activities', 'entry'],
@@ -109,7 +155,7 @@ export default {
     // The workflow sandbox has no modules of Node, and each package adds to the bundle.
     forbid(
       'workflow-values',
-      { path: anyOf(['workflows', 'messages']) },
+      { path: anyOf(['workflows', 'messages', 'checkout-workflow', 'checkout-messages', 'bundle']) },
       {
         pathNot: [INTERNAL, ...['@temporalio/workflow', '@temporalio/common', 'async-mutex'].map(packagePath)],
         dependencyTypesNot: TYPES,

@@ -2,27 +2,29 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { findApplication, recordDecision, recordReferral } from '../src/checkout/db/applications';
 import { readClock } from '../src/db/clock';
-import { type StoredOrder, findOrder } from '../src/db/find-orders';
 import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/checkout/db/payments';
 import type { Db } from '../src/db/pool';
-import { DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
-import { type Payment, holdUntil, isCurrent, isInProgress } from '../src/checkout/domain/payment';
+import { type Application, DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
+import { holdUntil } from '../src/checkout/domain/expiry';
+import { type Payment, isCurrent, isInProgress } from '../src/checkout/domain/payment';
+import type { Order } from '../src/domain/order';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import {
   type Lender,
   type LenderAnswer,
   type LenderApplication,
+  type Lenders,
   LenderUnavailable,
   remedyFor,
 } from '../src/checkout/lender/lender';
-import { LenderBusy } from '../src/checkout/lender/limit-calls';
+import { LenderBusy } from '../src/checkout/lender/guard-lender';
+import type { OrderCore } from '../src/checkout/order-core';
 import {
   type PaymentProviders,
   PaymentProviderUnavailable,
   availableTerms,
 } from '../src/checkout/payments/payment-provider';
-import { refreshPayment } from '../src/checkout/payments/refresh-payment';
-import { reversePayment } from '../src/checkout/payments/reverse-payment';
+import { refreshPayment, reversePayment } from '../src/checkout/payments/settle-payment';
 
 /** What the checkout reports to the order. */
 export interface CheckoutReport {
@@ -45,33 +47,31 @@ const TIMEOUT_MS = 25_000;
 /** The longest wait for a lender with too many running calls. The first is 1 to 2 s, and each further one is twice as long. */
 const LONGEST_BUSY_MS = 30_000;
 /** A payment that the bank does not decide on for longer no longer holds the expiry. If it is paid later, it is refunded. */
-const LONGEST_HOLD_MS = 86_400_000;
-
-/** Who decides on the applications of the hosted checkout, by the kind of account. */
-export interface Lenders {
-  /** Undefined if there is no hosted checkout. */
-  sandbox: Lender | undefined;
-  /** Undefined if no real lender is configured. */
-  live: Lender | undefined;
-}
+const LONGEST_PAYMENT_MS = 86_400_000;
+/** An application that the lender does not decide on for longer no longer holds the expiry either. */
+const LONGEST_DECISION_MS = 30 * 86_400_000;
 
 export interface CheckoutActivityOptions {
   db: Db;
   lenders: Lenders;
   payments: PaymentProviders;
-  /** Reports an event to the order. A refusal is no error: the order has changed since. */
-  report: (orderId: string, report: CheckoutReport) => Promise<void>;
-  /** @see holdExpirySignal */
-  holdExpiry: (order: StoredOrder['order'], until: Date) => Promise<void>;
+  core: Pick<OrderCore, 'find' | 'report' | 'holdExpiry'>;
 }
 
+export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
+
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
-export function createCheckoutActivities({ db, lenders, payments, report, holdExpiry }: CheckoutActivityOptions) {
+export function createCheckoutActivities({ db, lenders, payments, core }: CheckoutActivityOptions) {
+  /** @param waitMs until the next attempt, if it is longer than usual */
+  async function holdExpiry(order: Order, application: Application | undefined, waitMs = 0): Promise<void> {
+    const until = holdUntil(order, application, Date.now(), waitMs);
+    if (until) await core.holdExpiry(order, until);
+  }
+
   /** A paid payment is an approval, and completes the order, whether the browser returns or not. */
-  async function askBank({ order }: StoredOrder, payment: Payment): Promise<CheckoutResult> {
+  async function askBank(order: Order, payment: Payment): Promise<CheckoutResult> {
     if (isFinal(order.status)) return { reports: [], hasPayment: true };
-    const until = payment.ageMs < LONGEST_HOLD_MS ? holdUntil(order, Date.now()) : undefined;
-    if (until) await holdExpiry(order, until);
+    if (payment.ageMs < LONGEST_PAYMENT_MS) await holdExpiry(order, await findApplication(db, order.id));
     const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
     if (status === 'paid') {
       const approved = { event: 'approved', actor: 'checkout', reason: null } as const;
@@ -81,28 +81,35 @@ export function createCheckoutActivities({ db, lenders, payments, report, holdEx
     throw askAgain('the bank has not decided yet', checkAfterMs(payment));
   }
 
-  async function askLender({ order }: StoredOrder): Promise<CheckoutResult> {
+  async function askLender(order: Order): Promise<CheckoutResult> {
     const application = await findApplication(db, order.id);
     if (!application || isFinal(order.status)) return NOTHING;
     if (application.agreedAt && order.status === 'APPROVED')
       return { reports: [{ event: 'completed', actor: 'customer', reason: null }], hasPayment: false };
     if (!application.submitted) return NOTHING;
     const hasChoice = availableTerms(payments, order).includes('PAY_NOW');
-    if (application.decision) return toResult(application.decision, hasChoice);
+    if (application.decision) {
+      await holdExpiry(order, application);
+      return toResult(application.decision, hasChoice);
+    }
     const { id, submitted } = application;
     const { id: orderId, amountPence, pricing, sandbox } = order;
     const { applicant, at: submittedAt } = submitted;
     const askedAt = await readClock(db);
+    const isHeld = askedAt.getTime() - submittedAt.getTime() < LONGEST_DECISION_MS;
+    if (isHeld) await holdExpiry(order, application);
     const lender = lenderOf(lenders, sandbox);
     const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, submittedAt, askedAt });
     if (answer.kind === 'referred') {
       await recordReferral(db, id);
+      if (isHeld) await holdExpiry(order, application, answer.askAgainMs);
       throw askAgain('the lender decides later', answer.askAgainMs);
     }
     await recordDecision(db, id, answer);
     const latest = await findApplication(db, orderId);
     // The customer has replaced the application meanwhile, and the workflow has a message about that.
     if (latest?.id !== id || !latest.decision) return NOTHING;
+    await holdExpiry(order, latest);
     return toResult(latest.decision, hasChoice);
   }
 
@@ -112,18 +119,19 @@ export function createCheckoutActivities({ db, lenders, payments, report, holdEx
      * until there is one, each time with the delay until the next attempt.
      */
     async askForResult(orderId: string): Promise<CheckoutResult> {
-      const stored = await findOrder(db, orderId);
-      if (!stored) return NOTHING;
+      const order = await core.find(orderId);
+      if (!order) return NOTHING;
       const payment = await findLastPayment(db, orderId);
-      return payment && isCurrent(payment.status) ? askBank(stored, payment) : askLender(stored);
+      return payment && isCurrent(payment.status) ? askBank(order, payment) : askLender(order);
     },
 
-    reportToOrder: (orderId: string, reported: CheckoutReport): Promise<void> => report(orderId, reported),
+    reportToOrder: (orderId: string, { event, actor, reason }: CheckoutReport): Promise<void> =>
+      core.report(orderId, event, { actor, reason }),
 
     /** Cancels or refunds the payments of a closed order that have not completed it. Fails until all are over. */
     async reversePayments(orderId: string): Promise<void> {
-      const stored = await findOrder(db, orderId);
-      if (!stored || !isFinal(stored.order.status)) return;
+      const order = await core.find(orderId);
+      if (!order || !isFinal(order.status)) return;
       await closePaidPayment(db, orderId);
       for (const payment of await findOpenPayments(db, orderId)) {
         const status = await reversePayment({ db, payments }, payment).catch(bankFailed);

@@ -1,9 +1,7 @@
-import type { createCheckoutActivities } from './checkout-activities';
 import type { createOrderActivities } from './order-activities';
 import type { createResendActivities } from './resend-activities';
 import type { createWebhookActivities } from './webhook-activities';
 
-export type { CheckoutResult, Lenders } from './checkout-activities';
 export type { WebhookRef } from '../src/db/webhook-events';
 export type { WebhookTestAttempt } from '../src/webhooks/attempt';
 
@@ -11,4 +9,3 @@ export type { WebhookTestAttempt } from '../src/webhooks/attempt';
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
 export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
 export type ResendActivities = ReturnType<typeof createResendActivities>;
-export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;

@@ -14,6 +14,7 @@ const codecServerSchema = settings.pick({
   codecServerOrigin: true,
 });
 const checkoutSchema = settings.pick({ checkoutBaseUrl: true });
+const hostedCheckoutSchema = settings.pick({ hostedCheckout: true });
 
 export type Config = z.infer<typeof configSchema>;
 
@@ -34,6 +35,7 @@ export const loadWorkflowConfig = (env: Environment) => load(workflowSchema, env
 export const loadEncryptionConfig = (env: Environment) => load(encryptionSchema, env);
 export const loadPayloadConfig = (env: Environment) => load(payloadSchema, env);
 export const loadCodecServerConfig = (env: Environment) => load(codecServerSchema, env);
+export const loadHostedCheckoutConfig = (env: Environment) => load(hostedCheckoutSchema, env);
 export const loadCheckoutBaseUrl = (env: Environment) => load(checkoutSchema, env).checkoutBaseUrl;
 
 function load<T extends z.ZodType>(schema: T, env: Environment): z.infer<T> {

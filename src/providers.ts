@@ -1,7 +1,7 @@
-import type { Lenders } from '../activities';
 import type { Config } from './config';
 import type { DbClient } from './db/pool';
 import { createSandboxPaymentStore } from './checkout/db/sandbox-payments';
+import type { Lenders } from './checkout/lender/lender';
 import { createSandboxLender } from './checkout/lender/sandbox';
 import type { PaymentProviders } from './checkout/payments/payment-provider';
 import { type SandboxBank, createSandboxBank } from './checkout/payments/sandbox-bank';
@@ -10,7 +10,7 @@ import { type SandboxBank, createSandboxBank } from './checkout/payments/sandbox
  * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes
  * `live`: see docs/hosted-checkout.md.
  */
-export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lenders {
+export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Pick<Config, 'hostedCheckout'>): Lenders {
   return {
     sandbox: lender === 'none' ? undefined : createSandboxLender(sandboxReferralMs),
     live: undefined,

@@ -7,34 +7,38 @@ import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { reportRejected } from './api/request-log';
+import { CHECKOUT_BACKLOG } from './checkout/backlog';
 import { createCheckout } from './checkout/checkout';
-import type { ProviderDetails, ProviderDetailsOf } from './checkout/provider-details';
-import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
+import { createCheckoutWorkflows } from './checkout/checkout-workflows';
+import { checkoutObstacle } from './checkout/hosted-checkout';
+import { createOrderCore } from './checkout/order-core';
+import { guardPayments } from './checkout/payments/guard-payments';
 import { type Config, loadConfig } from './config';
 import { openDatabase } from './db/open-database';
 import type { Db } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
+import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
-import type { Lender } from './checkout/lender/lender';
 import { createLogger } from './logger';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-workflow';
 import { createOrderStarter } from './orders/start-orders';
-import { guardPayments } from './checkout/payments/guard-payments';
-import type { PaymentProvider, PaymentProviders } from './checkout/payments/payment-provider';
 import { lendersOf, paymentProvidersOf } from './providers';
+import { type TemporalCalls, createTemporalCalls } from './temporal/calls';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
-import { observePayments } from './checkout/payments/observe-payments';
 import { tracing } from './telemetry/tracing';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
+
+/** For orders of the hosted checkout. */
+const DEFAULT_EXPIRY_MS = 86_400_000;
 
 /** Starts the API. It is stateless: any number of processes can run in parallel. */
 export async function startServer(
@@ -44,27 +48,38 @@ export async function startServer(
 ): Promise<ProcessPart & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const { db, insertDb, checkDatabase, end: endDatabase } = openDatabase(config, log);
+  const calls = createTemporalCalls(client);
   const lenders = lendersOf(config);
-  const deps = createOrderDependencies(config, { client, db, insertDb, lenders, log });
-  const { workflows, starter, payments } = deps;
+  const { sandbox } = lenders;
+  const payments = guardPayments(paymentProvidersOf(config, db));
+  const providers = { payments, hasLiveLender: lenders.live !== undefined };
+  const deps = {
+    ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
+    checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
+  } satisfies OrderDependencies;
+  const { workflows, starter, keys } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(db, config.rateLimits, log);
-  const { applicationRetentionMs } = config.hostedCheckout;
-  const { sandbox: lender } = lenders;
-  if (config.production && lender && !lenders.live)
+  if (config.production && sandbox && !lenders.live)
     log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
   const app = createApp({
     api: config.api,
     deps,
     limits,
     checkout:
-      lender &&
+      sandbox &&
       createCheckout({
-        deps,
+        deps: {
+          core: createOrderCore({ db, workflows }),
+          workflows: createCheckoutWorkflows(client, config, calls),
+          checkoutBaseUrl: config.checkoutBaseUrl,
+          ...{ ...providers, db, log },
+        },
         limits,
-        retentionMs: applicationRetentionMs,
-        providerDetailsOf: createProviderDetails(config, { sandbox: lender, live: lenders.live }, payments),
+        readSecret: () => findServiceSecret(db, keys, 'checkout'),
+        settings: config.hostedCheckout,
+        lenders: { sandbox, live: lenders.live },
         sandboxBank: payments.sandbox,
       }),
     trustedProxies: config.trustedProxies,
@@ -91,6 +106,7 @@ export async function startServer(
     port: http.port,
     db,
     checkDatabase,
+    backlogs: sandbox ? [CHECKOUT_BACKLOG] : [],
     schemaChecked,
     stopsWithinMs: config.shutdownDelayMs + config.shutdownGraceMs,
     async stop() {
@@ -107,15 +123,9 @@ export async function startServer(
 
 function createOrderDependencies(
   config: Config,
-  {
-    client,
-    db,
-    insertDb,
-    lenders,
-    log,
-  }: { client: Client; db: Db; insertDb: Db; lenders: ReturnType<typeof lendersOf>; log: Logger },
+  { client, calls, db, insertDb, log }: { client: Client; calls: TemporalCalls; db: Db; insertDb: Db; log: Logger },
 ) {
-  const workflows = createOrderWorkflows(client, config);
+  const workflows = createOrderWorkflows(client, config, calls);
   return {
     db,
     insertDb,
@@ -128,35 +138,15 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
-    payments: observePayments(guardPayments(paymentProvidersOf(config, db))),
     checkoutBaseUrl: config.checkoutBaseUrl,
-    hasLiveLender: lenders.live !== undefined,
-    expiresAfterMs: config.orderExpiresAfterMs,
+    expiresAfterMs: expiryOf(config),
     log,
-  } satisfies OrderDependencies;
+  } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;
 }
 
-function createProviderDetails(
-  { checkoutBaseUrl, hostedCheckout }: Config,
-  lenders: { sandbox: Lender; live: Lender | undefined },
-  payments: PaymentProviders,
-): ProviderDetailsOf {
-  const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
-  const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
-  const create = (lender: Lender, provider: PaymentProvider | undefined): ProviderDetails => ({
-    lenderName,
-    banks: provider?.banks ?? [],
-    quote: (order, today) => lender.quote(order, today),
-    reviewTime: lender.reviewTime,
-    privacyUrl: privacyUrl ?? `${samples}/privacy/`,
-    termsUrl: termsUrl ?? `${samples}/terms/`,
-    creditAgreementUrl: creditAgreementUrl ?? `${samples}/credit-agreement/`,
-  });
-  const sandbox = create(lenders.sandbox, payments.sandbox);
-  const live = lenders.live && create(lenders.live, payments.live);
-  // Without a live lender, no page of a live order needs them.
-  return (order) => (order.sandbox ? sandbox : (live ?? sandbox));
-}
+/** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */
+const expiryOf = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
+  orderExpiresAfterMs ?? (hostedCheckout.lender === 'none' ? undefined : DEFAULT_EXPIRY_MS);
 
 if (require.main === module) {
   void runUntilSignalled(async (started) => {

@@ -10,32 +10,31 @@ import { createOrderActivities } from '../activities/order-activities';
 import { receiveRequestContext } from '../activities/receive-request-context';
 import { createResendActivities } from '../activities/resend-activities';
 import { createWebhookActivities } from '../activities/webhook-activities';
-import { CHECKOUT_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { CHECKOUT_TASK_QUEUE } from '../workflows/checkout-messages';
+import { ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
+import { startCheckoutJobs } from './checkout/background-jobs';
+import { CHECKOUT_BACKLOG } from './checkout/backlog';
+import { createCheckoutWorkflows } from './checkout/checkout-workflows';
+import { guardLender } from './checkout/lender/guard-lender';
+import { createOrderCore } from './checkout/order-core';
+import { guardPayments } from './checkout/payments/guard-payments';
 import { type Config, loadConfig } from './config';
 import { openDatabase } from './db/open-database';
 import type { Db } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
-import { abortable } from './checkout/lender/abortable';
-import type { Lender } from './checkout/lender/lender';
-import { limitCalls } from './checkout/lender/limit-calls';
 import { createLogger } from './logger';
 import { startBackgroundJobs } from './orders/background/background-jobs';
 import { logOperatorActions } from './orders/background/log-operator-actions';
-import { reportCheckoutEvent } from './checkout/hosted-checkout';
-import { guardPayments } from './checkout/payments/guard-payments';
-import type { PaymentProviders } from './checkout/payments/payment-provider';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import type { GaugeSources } from './telemetry/gauges';
-import type { AccountMode } from './telemetry/metrics';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
-import { observeLender } from './checkout/lender/observe-lender';
-import { observePayments } from './checkout/payments/observe-payments';
 import { tracing } from './telemetry/tracing';
+import { createTemporalCalls } from './temporal/calls';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import { type OrderWorkflows, createOrderWorkflows } from './temporal/order-workflows';
@@ -48,8 +47,6 @@ const RECONNECT_MS = 2000;
 const SAVE_CONCURRENCY = 100;
 /** The maximum number of concurrent calls to the lender or the bank. */
 const CHECKOUT_CONCURRENCY = 50;
-/** The maximum number of concurrent calls to one lender. It leaves slots for the bank while the lender hangs. */
-const CALLS_PER_LENDER = 40;
 /** Longer than a webhook attempt, so that an attempt that runs at the shutdown is still recorded. */
 const FORCE_AFTER_GRACE_MS = 20_000;
 
@@ -66,16 +63,25 @@ export async function startWorker(
   const health = await serveHealth(config, { checkDatabase, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
-  const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
-  const target = { connection, namespace: client.options.namespace };
-  const workflows = createOrderWorkflows(client, config);
-  const workers = await createWorkers(config, target, { db, sender, payments, workflows, log });
+  const calls = createTemporalCalls(client);
+  const workflows = createOrderWorkflows(client, config, calls);
+  const queues = config.workerQueues.filter((queue) => queue !== 'checkout' || hasCheckout(config));
+  const workers = await createWorkers(config, queues, {
+    target: { connection, namespace: client.options.namespace },
+    ...{ db, sender, workflows, log },
+  });
   const runs = workers.map((worker) => worker.run());
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
   const { idempotencyKeyDays, hostedCheckout, background } = config;
-  const { applicationRetentionMs } = hostedCheckout;
-  const stopBackgroundJobs = config.workerQueues.includes('orders')
-    ? startBackgroundJobs({ db, workflows, log, ...background, idempotencyKeyDays, applicationRetentionMs })
+  const stopOrderJobs = queues.includes('orders')
+    ? startBackgroundJobs({ db, workflows, log, ...background, idempotencyKeyDays })
+    : () => Promise.resolve();
+  const stopCheckoutJobs = queues.includes('checkout')
+    ? startCheckoutJobs({
+        ...{ db, log, workflows: createCheckoutWorkflows(client, config, calls) },
+        intervalMs: 4 * background.intervalMs,
+        applicationRetentionMs: hostedCheckout.applicationRetentionMs,
+      })
     : () => Promise.resolve();
   const stopLoggingActions = logOperatorActions(db, withInfo(log));
   log.info({ health_port: health.port }, 'worker started');
@@ -83,13 +89,14 @@ export async function startWorker(
     healthPort: health.port,
     db,
     checkDatabase,
+    backlogs: hasCheckout(config) ? [CHECKOUT_BACKLOG] : [],
     stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
     // Rejects if a worker fails, and never resolves.
     failed: Promise.all(runs).then(() => new Promise<never>(() => undefined)),
     async stop() {
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([stopBackgroundJobs(), stopLoggingActions()]);
+      await Promise.all([stopOrderJobs(), stopCheckoutJobs(), stopLoggingActions()]);
       // `failed` reports a failure. The other worker ends its tasks.
       await Promise.allSettled(runs);
       await sender.close();
@@ -127,20 +134,27 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
   }
 }
 
+const hasCheckout = (config: Config): boolean => lendersOf(config).sandbox !== undefined;
+
 /** A worker for each task queue that this process serves. */
 function createWorkers(
   config: Config,
-  target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
+  queues: readonly string[],
   {
+    target,
     db,
     sender,
-    payments,
     workflows,
     log,
-  }: { db: Db; sender: WebhookSender; payments: PaymentProviders; workflows: OrderWorkflows; log: Logger },
+  }: {
+    target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection };
+    db: Db;
+    sender: WebhookSender;
+    workflows: OrderWorkflows;
+    log: Logger;
+  },
 ): Promise<Worker[]> {
   const traces = tracing();
-  const lenders = lendersOf(config);
   const options = {
     ...target,
     interceptors: { activity: [receiveRequestContext, ...(traces ? [traces.traceActivities] : [])] },
@@ -149,7 +163,7 @@ function createWorkers(
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   };
   const workflowBundle = { codePath: WORKFLOW_BUNDLE };
-  const queues = {
+  const create = {
     orders: () =>
       Worker.create({
         ...options,
@@ -179,30 +193,24 @@ function createWorkers(
         }),
         maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
       }),
-    checkout: () =>
-      Worker.create({
+    checkout() {
+      const { sandbox, live } = lendersOf(config);
+      return Worker.create({
         ...options,
         taskQueue: CHECKOUT_TASK_QUEUE,
         workflowBundle,
         activities: createCheckoutActivities({
           db,
-          lenders: {
-            sandbox: lenders.sandbox && prepareLender(lenders.sandbox, 'sandbox'),
-            live: lenders.live && prepareLender(lenders.live, 'live'),
-          },
-          payments,
-          report: (orderId, report) => reportCheckoutEvent({ db, workflows }, orderId, report.event, report),
-          holdExpiry: (order, until) => workflows.holdExpiry(order, until),
+          lenders: { sandbox: sandbox && guardLender(sandbox, 'sandbox'), live: live && guardLender(live, 'live') },
+          payments: guardPayments(paymentProvidersOf(config, db)),
+          core: createOrderCore({ db, workflows }),
         }),
         maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
-      }),
+      });
+    },
   };
-  return Promise.all(config.workerQueues.map((queue) => queues[queue as keyof typeof queues]()));
+  return Promise.all(queues.map((queue) => create[queue as keyof typeof create]()));
 }
-
-/** Outside `abortable`: a call that the adapter does not end has left its slot. */
-const prepareLender = (lender: Lender, mode: AccountMode): Lender =>
-  limitCalls(observeLender(abortable(lender), mode), CALLS_PER_LENDER);
 
 function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise<HttpServer> {
   const app = new Koa();

@@ -1,5 +1,8 @@
 import { defineSignal } from '@temporalio/workflow';
 
+/** Checkout workflows, and the calls to lenders and banks. */
+export const CHECKOUT_TASK_QUEUE = 'checkout';
+
 /** The customer has submitted an application, agreed to an offer or started a payment. */
 export const proceedSignal = defineSignal('proceed');
 

@@ -9,7 +9,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { CheckoutActivities, CheckoutResult } from '../activities';
+import type { CheckoutActivities, CheckoutResult } from '../activities/checkout-activities';
 import { proceedSignal } from './checkout-messages';
 
 const options = {

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { keyDigest } from '../db/api-keys';
-import { type ApplicantBrowser, findApplicants } from '../checkout/db/application-browser';
 import { arePayLinksKnown } from '../db/find-orders';
 import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';
@@ -49,7 +48,6 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   const payLinkTotals = counter('pay-link-total');
   const applicants = counter('applicant');
   const codes = counter('code', 60 * MINUTE_MS);
-  const findApplicant = batchLookups((payLinkIds) => findApplicants(db, payLinkIds));
   const isPayLinkKnown = batchLookups((payLinkIds) => arePayLinksKnown(db, payLinkIds));
   setInterval(() => void deleteEndedCounts(db, MINUTE_MS).catch(() => undefined), MINUTE_MS).unref();
 
@@ -84,23 +82,18 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     /**
      * Counts a request against the limits of its pay link: of its network, and of all together. The applicant's browser
      * has a limit of its own, so that nobody else with the link can lock it out.
-     * @param isBrowserOf true if the browser is the one that submitted the application
+     * @param isApplicant true if the browser is the one that submitted the application
      * @returns false if no order has the link. It is not counted, because each count would be a row in Postgres
      * @throws Problem `rate_limited`
      */
-    async countPayLink(
-      ctx: Ctx,
-      payLinkId: string,
-      isBrowserOf: (applicant: ApplicantBrowser) => boolean,
-    ): Promise<boolean> {
+    async countPayLink(ctx: Ctx, payLinkId: string, isApplicant: () => Promise<boolean>): Promise<boolean> {
       const id = idOf(payLinkId);
       if (!payLinkTotals.hasCounted(id) && !(await isPayLinkKnown(payLinkId))) return false;
       try {
         await count(ctx, payLinks, `${id}:${clientNetwork(ctx.ip)}`, settings.payLink);
         await count(ctx, payLinkTotals, id, settings.payLink * NETWORKS);
       } catch (error) {
-        const applicant = await findApplicant(payLinkId);
-        if (!applicant || !isBrowserOf(applicant)) throw error;
+        if (!(await isApplicant())) throw error;
         await count(ctx, applicants, id, settings.payLink);
       }
       return true;

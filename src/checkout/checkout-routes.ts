@@ -1,9 +1,8 @@
 import Router from '@koa/router';
 import type { Context, State } from './context';
 import { findLogo } from './db/branding';
-import type { OrderDependencies } from '../orders/dependencies';
-import type { Checkout } from './hosted-checkout';
-import { notFound } from '../orders/not-found';
+import type { Checkout, CheckoutDependencies } from './hosted-checkout';
+import { notFound } from './order-core';
 import type { ApplicantIdentity } from './applicant-identity';
 import { addApplicationRoutes } from './application-routes';
 import type { Csrf } from './csrf';
@@ -14,7 +13,7 @@ import { createRequestReader, type PayLinkLimits } from './read-request';
 import { sendPage } from './send-page';
 
 interface CheckoutRouteOptions {
-  deps: OrderDependencies;
+  deps: CheckoutDependencies;
   csrf: Csrf;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;

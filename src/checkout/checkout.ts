@@ -2,10 +2,9 @@ import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { findCheckoutSecret } from './db/checkout-secret';
 import { isUuid } from '../domain/uuid';
-import type { OrderDependencies } from '../orders/dependencies';
-import { NoProviderError } from './hosted-checkout';
+import { type CheckoutDependencies, NoProviderError } from './hosted-checkout';
+import type { Lender } from './lender/lender';
 import { PaymentProviderUnavailable } from './payments/payment-provider';
 import type { SandboxBank } from './payments/sandbox-bank';
 import { createApplicantIdentity } from './applicant-identity';
@@ -18,15 +17,27 @@ import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
 import type { ProviderDetailsOf } from './provider-details';
 import type { PayLinkLimits } from './read-request';
-import { sampleDocumentRoutes } from './sample-documents';
+import { SAMPLE_DOCUMENTS, sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from './sandbox-bank-routes';
 import { sendPage, setSecurityHeaders } from './send-page';
 
+interface CheckoutSettings {
+  lenderName: string;
+  /** A sample if undefined, as the two below. */
+  privacyUrl?: string | undefined;
+  termsUrl?: string | undefined;
+  creditAgreementUrl?: string | undefined;
+  /** How long an application is kept after its order closes, in ms. */
+  applicationRetentionMs: number;
+}
+
 interface CheckoutOptions {
-  deps: OrderDependencies;
+  deps: CheckoutDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
-  retentionMs: number;
-  providerDetailsOf: ProviderDetailsOf;
+  /** Reads the secret that signs forms, the same in all processes. */
+  readSecret: () => Promise<string>;
+  settings: CheckoutSettings;
+  lenders: { sandbox: Lender; live: Lender | undefined };
   /** Serves the pages of the sandbox bank; undefined if payments are real. */
   sandboxBank: SandboxBank | undefined;
 }
@@ -35,17 +46,19 @@ const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout(options: CheckoutOptions): Middleware<State> {
-  const { deps, limits, retentionMs, providerDetailsOf, sandboxBank } = options;
+  const { deps, limits, settings, sandboxBank } = options;
+  const { applicationRetentionMs: retentionMs } = settings;
+  const providerDetailsOf = createProviderDetails(options);
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
-  const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db, deps.keys));
+  const readSecret = cacheSuccess(options.readSecret);
   const browsers = createBrowserCookie(isHttps);
   const csrf = createCsrf(readSecret, browsers, origin);
   const identity = createApplicantIdentity(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
-  router.use(sampleDocumentRoutes().routes());
+  router.use(sampleDocumentRoutes(pathPrefix).routes());
   router.use(checkoutRoutes({ deps, csrf, identity, providerDetailsOf, pathPrefix, limits, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
@@ -117,4 +130,24 @@ function errorPageFor(error: unknown): ErrorPage {
   if (code === 'not_found') return errors.ORDER_NOT_FOUND;
   if (code === 'rate_limited') return errors.TOO_MANY_REQUESTS;
   return code === 'service_unavailable' ? errors.SERVICE_UNAVAILABLE : errors.INTERNAL_ERROR;
+}
+
+function createProviderDetails({ deps, lenders, settings }: CheckoutOptions): ProviderDetailsOf {
+  const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = settings;
+  const samples = `${deps.checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
+  return ({ sandbox, payLinkId }) => {
+    // Without a live lender, no page of a live order needs one.
+    const lender = sandbox ? lenders.sandbox : (lenders.live ?? lenders.sandbox);
+    const linkTo = (name: string, url = `${samples}/${name}/?order={pay_link_id}`): string =>
+      url.replaceAll('{pay_link_id}', payLinkId);
+    return {
+      lenderName,
+      payNow: sandbox ? deps.payments.sandbox : deps.payments.live,
+      quote: (order, today) => lender.quote(order, today),
+      reviewTime: lender.reviewTime,
+      privacyUrl: linkTo('privacy', privacyUrl),
+      termsUrl: linkTo('terms', termsUrl),
+      creditAgreementUrl: linkTo('credit-agreement', creditAgreementUrl),
+    };
+  };
 }

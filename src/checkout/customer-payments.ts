@@ -1,12 +1,11 @@
 import { Problem, isProblem } from '../contracts/problem';
 import { insertPayment, recordPaymentStatus } from './db/payments';
+import { expiryOf } from './domain/expiry';
 import { type Payment, isInProgress } from './domain/payment';
 import { isFinal } from '../domain/status';
 import { PaymentProviderUnavailable, providerOf } from './payments/payment-provider';
-import { refreshPayment } from './payments/refresh-payment';
-import { reversePayment } from './payments/reverse-payment';
-import type { OrderDependencies } from '../orders/dependencies';
-import { type Checkout, holdExpiry, proceed, reportCheckoutEvent } from './hosted-checkout';
+import { refreshPayment, reversePayment } from './payments/settle-payment';
+import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from './hosted-checkout';
 
 /**
  * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has
@@ -16,15 +15,15 @@ import { type Checkout, holdExpiry, proceed, reportCheckoutEvent } from './hoste
  * @param browser its digest will own the payment; an application that was submitted must belong to one of `ownDigests`
  */
 export async function createPayment(
-  deps: OrderDependencies,
-  { order }: Checkout,
+  deps: CheckoutDependencies,
+  { order, application }: Checkout,
   bank: string,
   browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
 ): Promise<void> {
   // Otherwise, repeated attempts to pay would hold the expiry for ever.
-  if (order.expiresAt !== null && Date.parse(order.expiresAt) <= Date.now()) return;
+  if (expiryOf(order, application, Date.now()) <= Date.now()) return;
   try {
-    await holdExpiry(deps, order);
+    await holdExpiry(deps, { order, application });
   } catch (error) {
     const detail = 'Payments cannot be started at the moment. Nothing changed.';
     throw new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
@@ -39,7 +38,7 @@ export async function createPayment(
  * @throws PaymentProviderUnavailable
  */
 export async function startAtBank(
-  { payments }: OrderDependencies,
+  { payments }: CheckoutDependencies,
   { id, bank }: Payment,
   { order }: Checkout,
   returnUrl: string,
@@ -49,7 +48,7 @@ export async function startAtBank(
 }
 
 /** Cancels a payment that the customer has not approved, so that another one can be started. */
-export async function cancelPayment({ db, payments }: OrderDependencies, { payment }: Checkout): Promise<void> {
+export async function cancelPayment({ db, payments }: CheckoutDependencies, { payment }: Checkout): Promise<void> {
   if (payment?.status !== 'pending') return;
   const status = await providerOf(payments, payment.sandbox).cancel(payment.id);
   await recordPaymentStatus(db, payment.id, status);
@@ -60,7 +59,7 @@ export async function cancelPayment({ db, payments }: OrderDependencies, { payme
  * the payment of a closed one. If the provider or the workflow is unavailable, the workflow and the worker do it later.
  * @returns true if the checkout has to be read again
  */
-export async function checkPayment(deps: OrderDependencies, { order, payment }: Checkout): Promise<boolean> {
+export async function checkPayment(deps: CheckoutDependencies, { order, payment }: Checkout): Promise<boolean> {
   if (!payment || !mayChange(order.status, payment)) return false;
   try {
     if (isFinal(order.status)) {
@@ -68,8 +67,8 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
       return true;
     }
     if ((await refreshPayment(deps, payment)) === 'paid') {
-      await reportCheckoutEvent(deps, order.id, 'approved', { actor: 'checkout' });
-      await reportCheckoutEvent(deps, order.id, 'completed');
+      await deps.core.report(order.id, 'approved', { actor: 'checkout' });
+      await deps.core.report(order.id, 'completed');
     }
     return true;
   } catch (error) {

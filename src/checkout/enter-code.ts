@@ -1,5 +1,4 @@
-import type { OrderDependencies } from '../orders/dependencies';
-import { type Checkout, continueApplication } from './hosted-checkout';
+import { type Checkout, type CheckoutDependencies, continueApplication } from './hosted-checkout';
 import { type ApplicantIdentity, normalizeCode } from './applicant-identity';
 import { CODE_INCOMPLETE, CODE_WRONG, TOO_MANY_CODES } from './pages/other-browser';
 
@@ -12,7 +11,7 @@ const ERRORS = { moved: undefined, 'wrong-code': CODE_WRONG };
  * @returns the error for the customer, or undefined if the application has moved
  */
 export async function enterCode(
-  deps: OrderDependencies,
+  deps: CheckoutDependencies,
   identity: ApplicantIdentity,
   checkout: Checkout,
   typed: string,

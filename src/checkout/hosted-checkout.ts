@@ -1,16 +1,35 @@
+import type { Logger } from 'pino';
 import { isProblem } from '../contracts/problem';
-import { replaceBrowser } from './db/application-browser';
-import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from './db/applications';
+import type { Db } from '../db/pool';
+import {
+  findApplication,
+  recordAgreement,
+  replaceBrowser,
+  storeApplication,
+  upsertPaymentTerm,
+} from './db/applications';
 import { type Branding, findBranding } from './db/branding';
 import { findLastPayment } from './db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from './domain/application';
-import type { OrderHistory, PaymentTerm } from '../domain/order';
-import { type Payment, holdUntil, isCurrent } from './domain/payment';
-import type { Actor, OrderStatus, ProgressEvent } from '../domain/status';
-import { availableTerms } from './payments/payment-provider';
-import { reportProgress } from '../orders/change-order';
-import type { OrderDependencies } from '../orders/dependencies';
-import { readByPayLink, readStored } from '../orders/read-order';
+import type { Order, PaymentTerm } from '../domain/order';
+import { holdUntil } from './domain/expiry';
+import { type Payment, isCurrent } from './domain/payment';
+import type { OrderStatus } from '../domain/status';
+import { type PaymentProviders, availableTerms } from './payments/payment-provider';
+import type { CheckoutWorkflows } from './checkout-workflows';
+import type { OrderCore } from './order-core';
+
+/** The dependencies and settings of the checkout's use cases. */
+export interface CheckoutDependencies {
+  core: OrderCore;
+  db: Db;
+  workflows: CheckoutWorkflows;
+  payments: PaymentProviders;
+  /** True if a real lender decides on the applications of live accounts. Sandbox accounts have the sandbox lender. */
+  hasLiveLender: boolean;
+  checkoutBaseUrl: string;
+  log: Logger;
+}
 
 /**
  * The order belongs to a live account, and no real lender is configured, or no bank for an order that can only be paid
@@ -18,8 +37,21 @@ import { readByPayLink, readStored } from '../orders/read-order';
  */
 export class NoProviderError extends Error {}
 
+/** What keeps the customer of a new order from checking out, as a sentence for its seller; undefined if nothing. */
+export function checkoutObstacle(
+  { hasLiveLender, payments }: Pick<CheckoutDependencies, 'hasLiveLender' | 'payments'>,
+  order: Pick<Order, 'sandbox' | 'allowedPaymentTerms'>,
+): string | undefined {
+  if (!order.sandbox && !hasLiveLender)
+    return 'Your account is live, and no lender is connected for live accounts: customers could not check out.';
+  return availableTerms(payments, order).length === 0
+    ? 'The order can only be paid now, and no payment provider is connected for live accounts.'
+    : undefined;
+}
+
 /** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
-export interface Checkout extends OrderHistory {
+export interface Checkout {
+  order: Order;
   application: Application | undefined;
   /** The last payment that was started. */
   payment: Payment | undefined;
@@ -30,8 +62,8 @@ export interface Checkout extends OrderHistory {
  * Reads the order behind a pay link from Postgres, which holds every acknowledged change. Does not need Temporal.
  * @throws Problem `not_found`, or NoProviderError
  */
-export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
-  const { order, changes } = await readByPayLink(deps, payLinkId);
+export async function readCheckout(deps: CheckoutDependencies, payLinkId: string): Promise<Checkout> {
+  const order = await deps.core.findByPayLink(payLinkId);
   if (!order.sandbox && !deps.hasLiveLender) throw new NoProviderError();
   const [application, payment, branding] = await Promise.all([
     findApplication(deps.db, order.id),
@@ -41,7 +73,7 @@ export async function readCheckout(deps: OrderDependencies, payLinkId: string): 
   const allowedPaymentTerms = availableTerms(deps.payments, order);
   const asksForTerm = isUndecided(order.status) && !(payment && isCurrent(payment.status));
   if (asksForTerm && allowedPaymentTerms.length === 0) throw new NoProviderError();
-  return { order: { ...order, allowedPaymentTerms }, changes, application, payment, branding };
+  return { order: { ...order, allowedPaymentTerms }, application, payment, branding };
 }
 
 /** True while nobody has approved the order or closed it. */
@@ -54,13 +86,13 @@ function isUndecided(status: OrderStatus): boolean {
  * @throws Problem `service_unavailable` if the event could not be reported; the choice is saved
  */
 export async function choosePaymentTerm(
-  deps: OrderDependencies,
+  deps: CheckoutDependencies,
   { order }: Checkout,
   paymentTerm: PaymentTerm,
 ): Promise<void> {
   if (!isUndecided(order.status)) return;
   await upsertPaymentTerm(deps.db, order.id, paymentTerm);
-  await reportCheckoutEvent(deps, order.id, 'signup_started');
+  await deps.core.report(order.id, 'signup_started');
 }
 
 /**
@@ -70,7 +102,7 @@ export async function choosePaymentTerm(
  * @throws Problem `service_unavailable`
  */
 export async function ensurePaymentTerm(
-  deps: OrderDependencies,
+  deps: CheckoutDependencies,
   checkout: Checkout,
   paymentTerm: PaymentTerm,
 ): Promise<void> {
@@ -87,7 +119,7 @@ export async function ensurePaymentTerm(
  *   the lender could not process; undefined for the first one
  */
 export async function submitApplication(
-  deps: OrderDependencies,
+  deps: CheckoutDependencies,
   { order }: Checkout,
   application: { applicant: Applicant; browserDigest: Buffer; replaces: string | undefined },
 ): Promise<void> {
@@ -103,15 +135,15 @@ export function canAgree({ order, application }: Pick<Checkout, 'order' | 'appli
  * Ends an order whose customer does not want to pay now after a decline, or to apply again after a failure.
  * @throws Problem `service_unavailable`
  */
-export async function withdrawApplication(deps: OrderDependencies, { order, application }: Checkout): Promise<void> {
+export async function withdrawApplication(deps: CheckoutDependencies, { order, application }: Checkout): Promise<void> {
   const kind = application?.decision?.kind;
   if (kind !== 'declined' && kind !== 'failed') return;
-  await reportCheckoutEvent(deps, order.id, kind, { actor: 'customer', reason: DECISION_REASONS[kind] });
+  await deps.core.report(order.id, kind, { reason: DECISION_REASONS[kind] });
 }
 
 /** Moves an application to another browser, if its customer entered the right code. Counts the attempt. */
 export async function continueApplication(
-  deps: OrderDependencies,
+  deps: CheckoutDependencies,
   { order, application }: Checkout,
   { isCodeRight, browserDigest }: { isCodeRight: boolean; browserDigest: Buffer },
 ): Promise<'moved' | 'wrong-code'> {
@@ -126,7 +158,7 @@ export async function continueApplication(
  * workflow completes it later. Does nothing if the application belongs to another browser.
  */
 export async function agreeToOffer(
-  deps: OrderDependencies,
+  deps: CheckoutDependencies,
   checkout: Checkout,
   browserDigests: readonly Buffer[],
   at: Date,
@@ -134,44 +166,30 @@ export async function agreeToOffer(
   const { id } = checkout.order;
   if (!canAgree(checkout)) return;
   // Without Temporal, the order does not expire.
-  await holdExpiry(deps, checkout.order).catch(() => undefined);
+  await holdExpiry(deps, checkout).catch(() => undefined);
   if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
   try {
-    await reportCheckoutEvent(deps, id, 'completed');
+    await deps.core.report(id, 'completed');
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }
 }
 
-/**
- * Reports an event of the hosted checkout. Ignores a refusal: the order has changed since, and the next page shows how.
- * @throws Problem `service_unavailable` if it could not be reported, `not_found`
- */
-export async function reportCheckoutEvent(
-  deps: Pick<OrderDependencies, 'db' | 'workflows'>,
-  orderId: string,
-  event: ProgressEvent,
-  { actor = 'customer', reason = null }: { actor?: Actor; reason?: string | null } = {},
-): Promise<void> {
-  try {
-    await reportProgress(deps, await readStored(deps, orderId), { event, reason, actor, channel: 'hosted_checkout' });
-  } catch (error) {
-    if (!isProblem(error, 'transition_not_allowed')) throw error;
-  }
-}
-
 /** Keeps an order from expiring while its customer pays or agrees. @throws CallNotMade */
-export async function holdExpiry({ workflows }: OrderDependencies, order: Checkout['order']): Promise<void> {
-  const until = holdUntil(order, Date.now());
-  if (until) await workflows.holdExpiry(order, until);
+export async function holdExpiry(
+  { core }: CheckoutDependencies,
+  { order, application }: Pick<Checkout, 'order' | 'application'>,
+): Promise<void> {
+  const until = holdUntil(order, application, Date.now());
+  if (until) await core.holdExpiry(order, until);
 }
 
 /**
  * Has the checkout's workflow do what Postgres shows. While Temporal is unavailable it is done later: see
  * `findUnfinishedCheckouts`.
  */
-export async function proceed({ workflows, log }: OrderDependencies, order: Checkout['order']): Promise<void> {
-  await workflows.proceedCheckout(order).catch((error: unknown) => {
+export async function proceed({ workflows, log }: CheckoutDependencies, order: Checkout['order']): Promise<void> {
+  await workflows.proceed(order).catch((error: unknown) => {
     log.warn({ order_id: order.id, err: error }, 'the checkout could not proceed: a worker repeats it');
   });
 }

@@ -1,8 +1,7 @@
 import { batchLookups } from '../concurrency/batch-lookups';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
 import { Problem } from '../contracts/problem';
-import { findSellersOfPayLinks } from '../db/find-orders';
-import type { Db } from '../db/pool';
+import type { OrderCore } from './order-core';
 
 /** Reads that pages of one seller's orders can make at the same time; further ones wait. Each uses up to three connections. */
 const READS_AT_ONCE = 3;
@@ -24,10 +23,10 @@ export interface PageReads {
   run<T>(sellerId: string, read: () => Promise<T>): Promise<T>;
 }
 
-export function createPageReads(db: Db, maxWaitMs = MAX_WAIT_MS): PageReads {
+export function createPageReads(core: Pick<OrderCore, 'findSellers'>, maxWaitMs = MAX_WAIT_MS): PageReads {
   const sellers = limitPerKey(READS_AT_ONCE, maxWaitMs);
   return {
-    sellerOf: batchLookups((payLinkIds) => findSellersOfPayLinks(db, payLinkIds)),
+    sellerOf: batchLookups((payLinkIds) => core.findSellers(payLinkIds)),
     async run(sellerId, read) {
       try {
         return await sellers.run(sellerId, read);

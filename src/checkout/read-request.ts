@@ -1,11 +1,11 @@
 import type { Context } from './context';
-import type { ApplicantBrowser } from './db/application-browser';
+import { batchLookups } from '../concurrency/batch-lookups';
+import { findApplicants } from './db/applications';
 import type { Order } from '../domain/order';
 import { isUuid } from '../domain/uuid';
-import type { OrderDependencies } from '../orders/dependencies';
 import { checkPayment } from './customer-payments';
-import { type Checkout, readCheckout } from './hosted-checkout';
-import { notFound } from '../orders/not-found';
+import { type Checkout, type CheckoutDependencies, readCheckout } from './hosted-checkout';
+import { notFound } from './order-core';
 import type { ApplicantIdentity } from './applicant-identity';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
@@ -15,15 +15,11 @@ import type { ProviderDetailsOf } from './provider-details';
 export interface PayLinkLimits {
   /**
    * Counts a request against the limits of its pay link.
-   * @param isBrowserOf true if the browser is the one that submitted the application
+   * @param isApplicant true if the browser is the one that submitted the application, which has a limit of its own
    * @returns false if no order has the link
    * @throws Problem `rate_limited`
    */
-  countPayLink: (
-    ctx: Context,
-    payLinkId: string,
-    isBrowserOf: (applicant: ApplicantBrowser) => boolean,
-  ) => Promise<boolean>;
+  countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<boolean>;
   /**
    * Counts an attempt to enter the code of an order.
    * @returns false if there were too many
@@ -32,7 +28,7 @@ export interface PayLinkLimits {
 }
 
 interface RequestReaderOptions {
-  deps: OrderDependencies;
+  deps: CheckoutDependencies;
   csrf: Csrf;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
@@ -54,18 +50,23 @@ export interface SubmittedForm {
 
 /** Reads requests for `/pay/:payLinkId`. */
 export function createRequestReader({ deps, csrf, identity, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
-  const reads = createPageReads(deps.db);
+  const reads = createPageReads(deps.core);
+  const findApplicant = batchLookups((payLinkIds) => findApplicants(deps.db, payLinkIds));
 
   /** Counts a request, and finds what belongs to its pay link. */
   async function lookUp<T>(ctx: Context, find: (payLink: PayLink) => Promise<T>): Promise<T> {
     const payLinkId = ((ctx.params as { payLinkId?: string }).payLinkId ?? '').toLowerCase();
     const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId) : undefined;
     if (sellerId === undefined) throw notFound();
-    const isBrowserOf = ({ orderId, browserDigest }: ApplicantBrowser): boolean =>
-      identity.digestsOf(ctx, { order: { id: orderId } }).some((digest) => digest.equals(browserDigest));
+    const isApplicant = async (): Promise<boolean> => {
+      const found = await findApplicant(payLinkId);
+      if (!found) return false;
+      const digests = identity.digestsOf(ctx, { order: { id: found.orderId } });
+      return digests.some((digest) => digest.equals(found.browserDigest));
+    };
     // The count can need a statement too.
     return reads.run(sellerId, async () => {
-      if (!(await limits.countPayLink(ctx, payLinkId, isBrowserOf))) throw notFound();
+      if (!(await limits.countPayLink(ctx, payLinkId, isApplicant))) throw notFound();
       return find({ payLinkId, sellerId });
     });
   }

@@ -1,6 +1,5 @@
 import type { Context } from './context';
-import type { OrderDependencies } from '../orders/dependencies';
-import type { Checkout } from './hosted-checkout';
+import type { Checkout, CheckoutDependencies } from './hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
 import type { createOrderPages } from './order-pages';
 import type { ProviderDetailsOf } from './provider-details';
@@ -8,7 +7,7 @@ import type { PayLinkLimits, SubmittedForm } from './read-request';
 
 /** What the routes under `/pay/:payLinkId` share. */
 export interface RouteTools {
-  deps: OrderDependencies;
+  deps: CheckoutDependencies;
   identity: ApplicantIdentity;
   limits: PayLinkLimits;
   providerDetailsOf: ProviderDetailsOf;

@@ -1,9 +1,9 @@
 import Router from '@koa/router';
 import type { Context, State } from './context';
 import { isUuid } from '../domain/uuid';
-import { notFound } from '../orders/not-found';
+import { notFound } from './order-core';
 import { CANCELLED_AT_BANK, type SandboxBank } from './payments/sandbox-bank';
-import { BANK_TEST_CUSTOMERS } from './payments/test-customers';
+import { BANK_TEST_CUSTOMERS } from './test-customers';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
 import { CUSTOMER, DECISION, type PaymentOnPage, sandboxBankPage } from './pages/sandbox-bank-page';

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { fieldErrors } from '../contracts/field-errors';
 import type { FieldError } from '../contracts/problem-schema';
 import { accountSchema } from '../contracts/seller-schema';
+import type { BrandingSettings } from '../checkout/db/branding';
 import type { AccountSettings } from '../db/accounts';
 import { UsageError, reasonOf } from './cli-error';
 
@@ -48,8 +49,14 @@ export function addAccountOptions(command: Command, removable: boolean): Command
   return command;
 }
 
+/** The settings of the account itself, and what customers see of the seller on the hosted checkout. */
+interface Settings {
+  account: Partial<AccountSettings>;
+  branding: Partial<BrandingSettings>;
+}
+
 /** @throws UsageError that names every invalid option */
-export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): Partial<AccountSettings> {
+export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): Settings {
   const schema = accountSchema(httpsOnly);
   const unreadable: string[] = [];
   const logo = options.logo ? readOption('--logo', options.logo, unreadable) : orNull(options.logo);
@@ -73,20 +80,27 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
   if (error || unreadable.length > 0) {
     throw new UsageError([...unreadable, ...(error ? fieldErrors(error, schema).map(toSentence) : [])].join('; '));
   }
-  const settings = {
+  const account = {
     name: data.name,
     defaultRedirectUrl: data.redirect_url,
     defaultCancelUrl: data.cancel_url,
-    shopUrl: data.shop_url,
     pricing: data.pricing,
-    brandColour: data.brand_colour,
-    logo: data.logo,
-    contactEmail: data.contact_email,
-    helpUrl: data.help_url,
     maxOrderAmountPence: data.max_order_amount,
     rateLimit: data.rate_limit,
   };
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+  const branding = {
+    shopUrl: data.shop_url,
+    colour: data.brand_colour,
+    logo: data.logo,
+    contactEmail: data.contact_email,
+    helpUrl: data.help_url,
+  };
+  return { account: withoutUndefined(account), branding: withoutUndefined(branding) };
+}
+
+function withoutUndefined<T extends object>(settings: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 function orNull(option: string | false | undefined): string | null | undefined {

@@ -5,7 +5,7 @@ import { toOrderBody } from '../contracts/order-mapper';
 import { type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
-import { workflowId } from '../domain/order';
+import { workflowId } from '../../workflows/messages';
 import { integer, timeOption, uuid } from './arguments';
 import { requireOrder } from './look-up';
 import { toPaymentRow } from './payment-commands';
@@ -43,7 +43,7 @@ function addShow(order: Command, services: Services): void {
     .action(async (id: string, _options: unknown, command: Command) => {
       const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
       const stored = await requireOrder(services, id);
-      const payments = await listPayments(services.db(), { orderIds: [stored.order.id] }, MAX_PAYMENTS);
+      const payments = await listPayments(services.db(), { orderIds: [stored.id] }, MAX_PAYMENTS);
       await print(command, { ...toRow(stored, checkoutBaseUrl), payments: payments.map(toPaymentRow) });
     });
 }
@@ -62,11 +62,11 @@ function addList(order: Command, services: Services): void {
     .action(async ({ seller, since, until, limit, after, ...filter }: ListOptions, command: Command) => {
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
       const last = after === undefined ? undefined : await requireOrder(services, after);
-      const page = { ...filter, ...range, sellerId: seller, after: last?.order.id };
+      const page = { ...filter, ...range, sellerId: seller, after: last?.id };
       const orders = await findOrders(services.db(), page, limit);
       await print(
         command,
-        orders.map(({ order: listed }) => ({
+        orders.map((listed) => ({
           id: listed.id,
           seller_id: listed.sellerId,
           seller_name: listed.sellerName,
@@ -87,20 +87,20 @@ function addTimeline(order: Command, services: Services): void {
     .description('list the changes, refused signals and webhook attempts of an order, oldest first')
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
-      const { order: found } = await requireOrder(services, id);
+      const found = await requireOrder(services, id);
       await printTimeline(command, services.db(), found.id);
     });
 }
 
-function toRow({ order, attachments, started }: StoredOrder, checkoutBaseUrl: string): Row {
+function toRow(order: StoredOrder, checkoutBaseUrl: string): Row {
   return {
-    ...toOrderBody(order, attachments, checkoutBaseUrl),
+    ...toOrderBody(order, checkoutBaseUrl),
     seller_id: order.sellerId,
     mode: toMode(order.sandbox),
     webhook_url: order.webhookUrl,
     expires_at: order.expiresAt,
     version: order.version,
     workflow_id: workflowId(order.id),
-    workflow_started: started,
+    workflow_started: order.started,
   };
 }

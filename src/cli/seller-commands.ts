@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { loadDatabaseConfig } from '../config';
 import { toPricingBody } from '../contracts/order-mapper';
-import { type Account, type AccountSettings, listAccounts, setDisabled, updateAccount } from '../db/accounts';
+import { type Branding, describeLogo, findBranding, saveBranding } from '../checkout/db/branding';
+import { type Account, listAccounts, setDisabled, updateAccount } from '../db/accounts';
 import { createKey } from '../db/api-keys';
-import { inTransaction } from '../db/pool';
+import { type DbClient, inTransaction } from '../db/pool';
 import { insertWebhookSecret } from '../db/secrets';
 import { insertSeller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
@@ -40,30 +41,40 @@ function addCreate(seller: Command, services: Services): void {
     .command('create')
     .description('create a seller with an API key and a webhook secret, which are shown only once')
     .requiredOption('--name <name>', 'company name, shown to customers')
+    .option('--live', 'a live account: a real lender decides, and money moves (this or --sandbox is required)')
     .option('--sandbox', 'a sandbox account: the sandbox lender decides, no money moves; it can never become live');
   addAccountOptions(create, false).action(
-    async (options: AccountOptions & { name: string; sandbox?: true }, command: Command): Promise<void> => {
+    async (
+      options: AccountOptions & { name: string; live?: true; sandbox?: true },
+      command: Command,
+    ): Promise<void> => {
+      if (options.live === options.sandbox) throw new UsageError('pass either --live or --sandbox');
       const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
-      const created = await createSeller(services, { ...settings, name: options.name }, options.sandbox ?? false);
+      const created = await createSeller(services, options.name, settings, options.sandbox === true);
       await print(command, created, 'The key and the secret are shown only once.');
     },
   );
 }
 
-async function createSeller(
-  { db, keys }: Services,
-  settings: Partial<AccountSettings> & { name: string },
-  sandbox: boolean,
-): Promise<Row> {
+async function createSeller({ db, keys }: Services, name: string, settings: Settings, sandbox: boolean): Promise<Row> {
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
   return inTransaction(db(), async (client) => {
-    await insertSeller(client, { id, name: settings.name, defaultRedirectUrl: null, sandbox });
-    await updateAccount(client, id, settings);
+    await insertSeller(client, { id, name, defaultRedirectUrl: null, sandbox });
+    await saveSettings(client, id, settings);
     await insertWebhookSecret(client, keys(), id, webhookSecret);
     const key = await createKey(client, { kind: 'seller', sellerId: id });
     return { seller_id: id, mode: toMode(sandbox), key_id: key.id, api_key: key.key, webhook_secret: webhookSecret };
   });
+}
+
+type Settings = ReturnType<typeof toAccountSettings>;
+
+/** @returns false if the seller does not exist */
+async function saveSettings(client: DbClient, id: string, { account, branding }: Settings): Promise<boolean> {
+  if (!(await updateAccount(client, id, account))) return false;
+  await saveBranding(client, id, branding);
+  return true;
 }
 
 function addShow(seller: Command, services: Services): void {
@@ -72,7 +83,7 @@ function addShow(seller: Command, services: Services): void {
     .description('show one account')
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
-      await print(command, toRow(await requireAccount(services, id)));
+      await print(command, await readRow(services, id));
     });
 }
 
@@ -105,9 +116,11 @@ function addUpdate(seller: Command, services: Services): void {
     .option('--name <name>', 'company name, shown to customers');
   addAccountOptions(update, true).action(async (id: string, options: AccountOptions, command: Command) => {
     const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
-    if (Object.keys(settings).length === 0) throw new UsageError('nothing to update: pass a setting, such as --name');
-    if (!(await updateAccount(services.db(), id, settings))) throw sellerNotFound(id);
-    await print(command, toRow(await requireAccount(services, id)));
+    if (Object.keys({ ...settings.account, ...settings.branding }).length === 0)
+      throw new UsageError('nothing to update: pass a setting, such as --name');
+    const isSaved = await inTransaction(services.db(), (client) => saveSettings(client, id, settings));
+    if (!isSaved) throw sellerNotFound(id);
+    await print(command, await readRow(services, id));
   });
 }
 
@@ -124,23 +137,29 @@ function addSwitch(seller: Command, services: Services, { name, disabled, descri
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
       await setDisabled(services.db(), id, disabled);
-      await print(command, toRow(await requireAccount(services, id)));
+      await print(command, await readRow(services, id));
     });
 }
 
-function toRow(account: Account): Row {
+async function readRow(services: Services, id: string): Promise<Row> {
+  const account = await requireAccount(services, id);
+  const db = services.db();
+  return toRow(account, await findBranding(db, id), await describeLogo(db, id));
+}
+
+function toRow(account: Account, branding: Branding, logo: { type: string; size: number } | null): Row {
   return {
     seller_id: account.id,
     name: account.name,
     mode: toMode(account.sandbox),
     redirect_url: account.defaultRedirectUrl,
     cancel_url: account.defaultCancelUrl,
-    shop_url: account.shopUrl,
+    shop_url: branding.shopUrl,
     pricing: toPricingBody(account.pricing),
-    brand_colour: account.brandColour,
-    logo: account.logo,
-    contact_email: account.contactEmail,
-    help_url: account.helpUrl,
+    brand_colour: branding.colour,
+    logo,
+    contact_email: branding.contactEmail,
+    help_url: branding.helpUrl,
     max_order_amount: account.maxOrderAmountPence === null ? null : penceToPounds(account.maxOrderAmountPence),
     rate_limit: account.rateLimit,
     created_at: account.createdAt,

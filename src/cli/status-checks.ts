@@ -1,9 +1,12 @@
+import { type PaymentBacklog, readPaymentBacklog } from '../checkout/db/payments';
+import type { Lenders } from '../checkout/lender/lender';
+import { countLiveAccounts } from '../db/accounts';
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { schemaVersion, serverVersion } from '../db/database-versions';
 import type { Db } from '../db/pool';
 import { assertSchemaIsCurrent } from '../db/schema-check';
 import { probeWrite } from '../db/write-probe';
-import { TASK_QUEUES, countPollers, describeServer } from '../temporal/health';
+import { countPollers, describeServer } from '../temporal/health';
 import { countStuckRuns } from '../temporal/list-runs';
 import { missingSearchAttributes } from '../temporal/set-up';
 import { VERSION } from '../package';
@@ -50,7 +53,8 @@ export async function checkPostgres(db: () => Db): Promise<Check[]> {
   ];
 }
 
-export async function checkTemporal(connect: Services['temporal']): Promise<Check[]> {
+/** @param queues the task queues that a worker has to poll */
+export async function checkTemporal(connect: Services['temporal'], queues: readonly string[]): Promise<Check[]> {
   let client: Awaited<ReturnType<typeof connect>>;
   try {
     client = await connect();
@@ -78,7 +82,7 @@ export async function checkTemporal(connect: Services['temporal']): Promise<Chec
             : failed('search attributes', `create ${missing.join(', ')} (Keyword)`),
         (error: unknown) => unknown('search attributes', reasonOf(error)),
       ),
-      ...TASK_QUEUES.map(poller),
+      ...queues.map(poller),
       check('stuck runs', async () => {
         const count = await countStuckRuns(client);
         return count === 0 ? ok('stuck runs', 'none') : attention('stuck runs', `${count}: their workflow tasks fail`);
@@ -121,22 +125,29 @@ export async function checkBreakers(urls: string | undefined): Promise<Check> {
   });
 }
 
-/** Reads what waits, in numbers, and checks it. */
-export async function readWork(db: () => Db) {
+/**
+ * Reads what waits, in numbers, and checks it.
+ * @param lenders of the hosted checkout; `sandbox` is undefined if there is none
+ */
+export async function readWork(db: () => Db, lenders: Lenders) {
   try {
     const backlog = await readBacklog(db());
     const orders = await countOrdersByStatus(db());
-    return { checks: checkBacklog(backlog), numbers: { backlog, orders } };
+    const payments = lenders.sandbox && (await readPaymentBacklog(db()));
+    const checkout = payments ? [checkPayments(payments), checkLender(lenders, await countLiveAccounts(db()))] : [];
+    return {
+      checks: [...checkBacklog(backlog), ...checkout],
+      numbers: { backlog: { ...backlog, ...payments }, orders },
+    };
   } catch (error) {
     return { checks: [failed('backlog', reasonOf(error))] };
   }
 }
 
 function checkBacklog(backlog: Backlog): Check[] {
-  const { ordersBehind, ordersWaiting, webhooksPending, webhooksExhausted, paymentsToReverse } = backlog;
+  const { ordersBehind, ordersWaiting, webhooksPending, webhooksExhausted } = backlog;
   const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
   const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);
-  const reversalAge = Math.round(backlog.oldestPaymentToReverseSeconds);
   const pending = webhooksPending === 0 ? 'none' : `${webhooksPending}, the oldest for ${webhookAge} s`;
   return [
     (ordersBehind > 0 ? failed : ok)(
@@ -152,9 +163,24 @@ function checkBacklog(backlog: Backlog): Check[] {
       'webhooks exhausted',
       webhooksExhausted === 0 ? 'none in 7 days' : `${webhooksExhausted} in 7 days: webhooks list --state exhausted`,
     ),
-    (reversalAge > REVERSAL_TOO_LONG_SECONDS ? failed : ok)(
-      'payments to reverse',
-      paymentsToReverse === 0 ? 'none' : `${paymentsToReverse}, the oldest for ${reversalAge} s`,
-    ),
   ];
+}
+
+function checkPayments({ paymentsToReverse, oldestPaymentToReverseSeconds }: PaymentBacklog): Check {
+  const age = Math.round(oldestPaymentToReverseSeconds);
+  return (age > REVERSAL_TOO_LONG_SECONDS ? failed : ok)(
+    'payments to reverse',
+    paymentsToReverse === 0 ? 'none' : `${paymentsToReverse}, the oldest for ${age} s`,
+  );
+}
+
+/** @param liveAccounts how many are enabled */
+function checkLender({ live }: Lenders, liveAccounts: number): Check {
+  if (live) return ok('lender', 'connected for live accounts');
+  return liveAccounts === 0
+    ? ok('lender', 'for sandbox accounts only; there is no live account')
+    : attention(
+        'lender',
+        `none is connected, so ${liveAccounts} live accounts cannot create orders: set \`live\` in src/providers.ts`,
+      );
 }

@@ -56,6 +56,13 @@ export const configSchema = settings
     },
   )
   .refine(canEncryptPayloads, NEEDS_KEYS)
+  .refine(
+    ({ workerQueues, hostedCheckout }) => hostedCheckout.lender !== 'none' || workerQueues.join() !== 'checkout',
+    {
+      path: ['workerQueues'],
+      error: 'is only checkout, but there is no hosted checkout: set CHECKOUT_LENDER',
+    },
+  )
   .refine(({ production, checkoutBaseUrl }) => !production || isSafe(checkoutBaseUrl), {
     path: ['checkoutBaseUrl'],
     error: MUST_BE_HTTPS,

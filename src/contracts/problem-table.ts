@@ -30,10 +30,10 @@ export const PROBLEMS = {
     status: 400,
     title: 'The request body is not valid JSON',
     cause:
-      'The body is empty, is not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. If the position of ' +
-      'the error is known, `detail` contains it, counted from 0.',
+      'The body is empty, is not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
+      'place: line and column, counted from 1, and the characters before it.',
     cure: 'Fix the request. Nothing changed.',
-    example: { detail: 'The body is not valid JSON: error at position 27.' },
+    example: { detail: 'The body is not valid JSON: `}` is unexpected at line 1, column 28, after `": 1234.5,`.' },
   },
   bad_request: {
     status: 400,
@@ -248,6 +248,17 @@ export const PROBLEMS = {
       '`duplicate_reference` then names the existing order.',
     example: {
       detail: 'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
+    },
+  },
+  checkout_not_ready: {
+    status: 422,
+    title: 'Customers of this account cannot check out yet',
+    cause:
+      'The account is live, and the hosted checkout has no lender for live accounts, or no payment provider for an order ' +
+      'that can only be paid now. `detail` names what is missing.',
+    cure: 'Use a sandbox account for tests, and ask the operator of the service when live orders are possible. Nothing changed.',
+    example: {
+      detail: 'Your account is live, and no lender is connected for live accounts: customers could not check out.',
     },
   },
   rate_limited: {

@@ -1,4 +1,3 @@
-import type { LogoType } from '../contracts/seller-schema';
 import type { Pricing } from '../domain/order';
 import type { DbClient } from './pool';
 
@@ -7,54 +6,28 @@ export interface AccountSettings {
   name: string;
   defaultRedirectUrl: string | null;
   defaultCancelUrl: string | null;
-  /** Where customers of orders without a cancel URL go back to; null for the front page of the redirect URL. */
-  shopUrl: string | null;
   pricing: Pricing;
-  /** `#rrggbb` */
-  brandColour: string | null;
-  logo: { type: LogoType; bytes: Buffer } | null;
-  /** How customers reach the seller from the checkout. */
-  contactEmail: string | null;
-  helpUrl: string | null;
   /** Null if only the service's own limit applies. */
   maxOrderAmountPence: number | null;
   /** Requests per minute; null if only the service's own limit applies. */
   rateLimit: number | null;
 }
 
-/** A seller's account without the bytes of its logo. */
-export interface Account extends Omit<AccountSettings, 'logo'> {
+export interface Account extends AccountSettings {
   id: string;
   /** True for a sandbox account, false for a live one. Never changes. */
   sandbox: boolean;
-  logo: { type: LogoType; size: number } | null;
   createdAt: Date;
   disabledAt: Date | null;
 }
 
-interface AccountRow extends Omit<Account, 'logo' | 'maxOrderAmountPence'> {
-  logoType: LogoType | null;
-  logoSize: number | null;
-  maxOrderAmountPence: string | null;
-}
-
 const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedirectUrl",
-  default_cancel_url as "defaultCancelUrl", shop_url as "shopUrl", pricing,
-  brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize",
-  contact_email as "contactEmail", help_url as "helpUrl", max_order_amount_pence as "maxOrderAmountPence",
+  default_cancel_url as "defaultCancelUrl", pricing, max_order_amount_pence as "maxOrderAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 
-function toAccount({ logoType, logoSize, maxOrderAmountPence, ...row }: AccountRow): Account {
-  return {
-    ...row,
-    logo: logoType === null ? null : { type: logoType, size: logoSize ?? 0 },
-    maxOrderAmountPence: maxOrderAmountPence === null ? null : Number(maxOrderAmountPence),
-  };
-}
-
 export async function findAccount(db: DbClient, sellerId: string): Promise<Account | undefined> {
-  const { rows } = await db.query<AccountRow>(`select ${ACCOUNT_COLUMNS} from seller where id = $1`, [sellerId]);
-  return rows[0] && toAccount(rows[0]);
+  const { rows } = await db.query<Account>(`select ${ACCOUNT_COLUMNS} from seller where id = $1`, [sellerId]);
+  return rows[0];
 }
 
 /**
@@ -62,17 +35,16 @@ export async function findAccount(db: DbClient, sellerId: string): Promise<Accou
  * @param name only accounts whose name contains this text, in any case
  */
 export async function listAccounts(db: DbClient, name?: string): Promise<Account[]> {
-  const { rows } = await db.query<AccountRow>(
+  const { rows } = await db.query<Account>(
     `select ${ACCOUNT_COLUMNS} from seller where $1::text is null or strpos(lower(name), lower($1)) > 0
      order by created_at, id`,
     [name],
   );
-  return rows.map(toAccount);
+  return rows;
 }
 
 /**
  * Changes settings of an account. Existing orders keep what they have copied from the account.
- * @param settings at least one
  * @returns false if the seller does not exist
  */
 export async function updateAccount(
@@ -81,10 +53,19 @@ export async function updateAccount(
   settings: Partial<AccountSettings>,
 ): Promise<boolean> {
   const columns = Object.entries(toColumns(settings)).filter(([, value]) => value !== undefined);
+  if (columns.length === 0) return (await findAccount(db, sellerId)) !== undefined;
   const assignments = columns.map(([column], index) => `${column} = $${index + 2}`);
   const values = [sellerId, ...columns.map(([, value]) => value)];
   const { rowCount } = await db.query(`update seller set ${assignments.join(', ')} where id = $1`, values);
   return rowCount === 1;
+}
+
+/** Counts the live accounts that are not disabled. */
+export async function countLiveAccounts(db: DbClient): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    'select count(*)::integer as count from seller where not sandbox and disabled_at is null',
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** Disables or enables an account. The seller's keys stop or start to work within a second. */
@@ -96,18 +77,12 @@ export async function setDisabled(db: DbClient, sellerId: string, disabled: bool
 }
 
 /** An undefined column stays as it is. The column names go into the statement unescaped. */
-function toColumns({ logo, maxOrderAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
+function toColumns({ maxOrderAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
   return {
     name: settings.name,
     default_redirect_url: settings.defaultRedirectUrl,
     default_cancel_url: settings.defaultCancelUrl,
-    shop_url: settings.shopUrl,
     pricing: settings.pricing,
-    brand_colour: settings.brandColour,
-    logo: logo && logo.bytes,
-    logo_type: logo && logo.type,
-    contact_email: settings.contactEmail,
-    help_url: settings.helpUrl,
     max_order_amount_pence: maxOrderAmountPence,
     rate_limit: settings.rateLimit,
   };

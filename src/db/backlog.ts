@@ -1,5 +1,4 @@
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
-import { MUST_BE_REVERSED } from '../checkout/db/payments';
 import type { DbClient } from './pool';
 
 /** Above this number of orders, the counts by status are estimates: a count would read the whole table. */
@@ -15,15 +14,11 @@ export interface Backlog {
   oldestWebhookPendingSeconds: number;
   /** Exhausted webhooks of changes within the last seven days: what a person may want to resend. */
   webhooksExhausted: number;
-  /** Payments of closed orders of live accounts that are not cancelled or refunded yet. */
-  paymentsToReverse: number;
-  /** Since the end of their order. */
-  oldestPaymentToReverseSeconds: number;
 }
 
 /**
- * Reads small indexes only (`orders_behind`, `start_request`, `webhook_event_undelivered_by_age`,
- * `webhook_event_undelivered`, `payment_open`), and the timelines of orders whose payment must be reversed.
+ * Reads small indexes only: `orders_behind`, `start_request`, `webhook_event_undelivered_by_age` and
+ * `webhook_event_undelivered`.
  */
 export async function readBacklog(db: DbClient): Promise<Backlog> {
   const { rows } = await db.query<Backlog>(
@@ -35,20 +30,12 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
        ${ageOf('webhook_event', 'created_at', "state = 'pending'")} as "oldestWebhookPendingSeconds",
        (select count(*)::integer from webhook_event
         where state = 'exhausted' and created_at > now() - interval '7 days'
-       ) as "webhooksExhausted",
-       (select count(*)::integer from ${PAYMENT_TO_REVERSE}) as "paymentsToReverse",
-       ${ageOf(PAYMENT_TO_REVERSE, 'order_closed_at', 'true')} as "oldestPaymentToReverseSeconds"`,
+       ) as "webhooksExhausted"`,
   );
   const [backlog] = rows;
   if (!backlog) throw new Error('the query returned no row');
   return backlog;
 }
-
-/** SQL, a relation. No money moves in sandbox accounts. */
-const PAYMENT_TO_REVERSE = `(
-  select (select min(t.at) from order_timeline t where t.order_id = o.id and t.to_status = o.status) as order_closed_at
-  from payment p join orders o on o.id = p.order_id
-  where not o.sandbox and ${MUST_BE_REVERSED}) payment_to_reverse`;
 
 const ageOf = (table: string, column: string, condition: string): string =>
   `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;

@@ -4,13 +4,13 @@ import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
 import type { FieldError } from '../contracts/problem-schema';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
-import { type UndatedOrder, insertOrder } from '../db/insert-order';
 import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
+import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
-import { PAYMENT_TERMS } from '../domain/order';
+import { type OrderFacts, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
@@ -28,7 +28,7 @@ interface CreatedOrder {
 /**
  * Creates an order, or replays the response to an earlier request with the same Idempotency-Key.
  * @param fieldErrors the result of `accountErrors`
- * @throws Problem if there are field errors, the reference is taken, or the key is in use
+ * @throws Problem if there are field errors, customers could not check out, the reference is taken, or the key is in use
  */
 export async function createOrder(
   deps: OrderDependencies,
@@ -37,10 +37,11 @@ export async function createOrder(
   fieldErrors: readonly FieldError[],
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder> {
-  if (fieldErrors.length > 0) {
+  const refusal = fieldErrors.length > 0 ? invalidRequest(fieldErrors) : checkoutNotReady(deps, seller, request);
+  if (refusal) {
     const earlier = await replayOrder(deps, seller, request, idempotencyKey);
     if (earlier) return earlier;
-    throw invalidRequest(fieldErrors);
+    throw refusal;
   }
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const order = await tryToCreate(deps, seller, request, idempotencyKey);
@@ -75,19 +76,17 @@ async function tryToCreate(
 ): Promise<CreatedOrder | undefined> {
   const requestDigest = toRequestDigest(request);
   try {
-    const order = newOrder(seller, request);
-    const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
-    const history = await insertOrder(deps.insertDb, {
-      order,
+    const facts = factsOf(seller, request);
+    const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
+    const order = await insertOrder(deps.insertDb, facts, {
       by: { actor: 'seller', channel: 'api' },
       expiresAfterMs: deps.expiresAfterMs,
-      attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     });
-    if (history) {
-      reportChanges(deps.log, body.id, history.changes);
+    if (order) {
+      reportChanges(deps.log, order.id, order.changes);
       // After the response is written, which the call to Temporal would delay.
-      setImmediate(() => deps.starter.start(history));
+      setImmediate(() => deps.starter.start(order));
       return { body, replayed: false };
     }
   } catch (error) {
@@ -102,7 +101,7 @@ async function tryToCreate(
   return replay(deps, seller.id, key, requestDigest);
 }
 
-function newOrder(seller: Seller, request: CreateOrderRequest): UndatedOrder {
+function factsOf(seller: Seller, request: CreateOrderRequest): OrderFacts {
   const id = randomUUID();
   const redirectUrl = request.redirect_url ?? seller.defaultRedirectUrl;
   const cancelUrl = request.cancel_url ?? seller.defaultCancelUrl;
@@ -120,10 +119,8 @@ function newOrder(seller: Seller, request: CreateOrderRequest): UndatedOrder {
     webhookUrl: request.webhook_url ?? null,
     payLinkId: randomUUID(),
     pricing: seller.pricing,
-    version: 1,
-    status: 'CREATED',
-    cancelledAt: null,
-    unsuccessfulReason: null,
+    source: request.source ?? null,
+    metaData: request.meta_data ?? null,
   };
 }
 
@@ -142,6 +139,16 @@ async function replay(
     );
   }
   return { body: stored.response, replayed: true };
+}
+
+function checkoutNotReady(
+  { checkoutObstacle }: OrderDependencies,
+  { sandbox }: Seller,
+  request: CreateOrderRequest,
+): Problem | undefined {
+  const allowedPaymentTerms = request.allowed_payment_terms ?? PAYMENT_TERMS;
+  const obstacle = checkoutObstacle({ sandbox, allowedPaymentTerms });
+  return obstacle === undefined ? undefined : new Problem('checkout_not_ready', obstacle);
 }
 
 function keyInProgress(): Problem {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
+import type { Order } from '../domain/order';
 import type { KeyRing } from '../encryption/key-ring';
-import type { PaymentProviders } from '../checkout/payments/payment-provider';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { WorkflowReader } from './read-workflow';
 import type { OrderStarter } from './start-orders';
@@ -18,13 +18,12 @@ export interface OrderDependencies {
   starter: OrderStarter;
   workflowReader: WorkflowReader;
   rules: OrderRules;
-  payments: PaymentProviders;
   checkoutBaseUrl: string;
   /**
-   * True if a real lender decides on the applications of live accounts. Those of sandbox accounts have the sandbox
-   * lender.
+   * What keeps the customer of such an order from checking out, as a sentence for its seller; undefined if nothing. The
+   * hosted checkout answers; always undefined if the operator has another checkout.
    */
-  hasLiveLender: boolean;
+  checkoutObstacle: (order: Pick<Order, 'sandbox' | 'allowedPaymentTerms'>) => string | undefined;
   expiresAfterMs: number | undefined;
   log: Logger;
 }

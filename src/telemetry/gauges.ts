@@ -8,33 +8,36 @@ import { registry } from './metrics';
 /** All scrapes within this time share one set of queries. */
 const CACHE_MS = 10_000;
 
-const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
+/** Numbers of waiting work and ages that all processes read from Postgres, and the gauges that show them. */
+export interface BacklogGauges<Key extends string = string> {
+  names: Record<Key, readonly [name: string, help: string]>;
+  read: (db: Db) => Promise<Record<Key, number>>;
+}
+
+const NAMES: Record<keyof Backlog, [name: string, help: string]> = {
   ordersBehind: ['orders_behind', 'Orders of a restored backup that wait for reconcile.'],
   ordersWaiting: ['orders_waiting', 'Orders whose workflow has not been started yet.'],
   oldestOrderWaitingSeconds: ['oldest_order_waiting_seconds', 'Age of the oldest of these orders.'],
   webhooksPending: ['webhooks_pending', 'Webhooks in the state pending.'],
   oldestWebhookPendingSeconds: ['oldest_webhook_pending_seconds', 'Age of the oldest of these webhooks.'],
   webhooksExhausted: ['webhooks_exhausted', 'Webhooks of the last 7 days that are exhausted.'],
-  paymentsToReverse: ['payments_to_reverse', 'Payments of closed live orders that are not cancelled or refunded yet.'],
-  oldestPaymentToReverseSeconds: [
-    'oldest_payment_to_reverse_seconds',
-    'Time since the first of the orders of these payments was closed.',
-  ],
 };
 
 interface FromPostgres {
   orders: OrdersByStatus;
-  backlog: Backlog;
+  backlogs: Record<string, number>[];
 }
 
 /** The parts of a process that its gauges read. */
 export interface GaugeSources {
   db: Db;
   checkDatabase: WriteProbe['check'];
+  /** Of other parts than the orders. */
+  backlogs?: readonly BacklogGauges[];
 }
 
 /** Adds the metrics that are read when they are scraped. Without Postgres, those that it holds are missing. */
-export function addGauges({ db, checkDatabase }: GaugeSources, cacheMs = CACHE_MS): void {
+export function addGauges({ db, checkDatabase, backlogs = [] }: GaugeSources, cacheMs = CACHE_MS): void {
   collectDefaultMetrics({ register: registry });
   gauge('info', 'The running version.', ['version'], (it) => it.set({ version: VERSION }, 1));
   gauge('database_connections', 'Connections of the pool to Postgres.', ['state'], (it) => {
@@ -43,7 +46,8 @@ export function addGauges({ db, checkDatabase }: GaugeSources, cacheMs = CACHE_M
   });
   gauge('database_connections_max', 'Size of the pool.', [], (it) => it.set(db.options.max));
   gauge('database_waiting', 'Queries that wait for a connection.', [], (it) => it.set(db.waitingCount));
-  const read = cached(cacheMs, () => readFromPostgres(db));
+  const all: readonly BacklogGauges[] = [{ names: NAMES, read: readOrderBacklog }, ...backlogs];
+  const read = cached(cacheMs, () => readFromPostgres(db, all));
   gauge('postgres_up', '1 if orders can be read from Postgres, and Postgres can write.', [], async (it) => {
     // Reads alone succeed on a full disk and on a standby.
     const [found, health] = await Promise.all([read(), checkDatabase()]);
@@ -52,12 +56,14 @@ export function addGauges({ db, checkDatabase }: GaugeSources, cacheMs = CACHE_M
   gauge('orders', 'Orders by status: estimated from 50,000 orders on.', ['status'], async (it) => {
     for (const [status, count] of Object.entries((await read())?.orders ?? {})) it.set({ status }, count);
   });
-  for (const [key, [name, help]] of Object.entries(BACKLOG) as [keyof Backlog, [string, string]][]) {
-    gauge(name, help, [], async (it) => {
-      const found = await read();
-      if (found) it.set(found.backlog[key]);
-    });
-  }
+  all.forEach(({ names }, index) => {
+    for (const [key, [name, help]] of Object.entries(names)) {
+      gauge(name, help, [], async (it) => {
+        const value = (await read())?.backlogs[index]?.[key];
+        if (value !== undefined) it.set(value);
+      });
+    }
+  });
 }
 
 function gauge(name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void | Promise<void>): void {
@@ -75,9 +81,11 @@ function gauge(name: string, help: string, labelNames: string[], read: (gauge: G
   });
 }
 
-async function readFromPostgres(db: Db): Promise<FromPostgres | undefined> {
+const readOrderBacklog = async (db: Db): Promise<Record<string, number>> => ({ ...(await readBacklog(db)) });
+
+async function readFromPostgres(db: Db, all: readonly BacklogGauges[]): Promise<FromPostgres | undefined> {
   try {
-    return { orders: await countOrdersByStatus(db), backlog: await readBacklog(db) };
+    return { orders: await countOrdersByStatus(db), backlogs: await Promise.all(all.map(({ read }) => read(db))) };
   } catch {
     // Health checks and logs report Postgres.
     return undefined;

@@ -3,19 +3,15 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 /** The service's metrics. A label has a fixed set of values: never an id, a path or text from outside. */
 export const registry = new Registry();
 
-/** The kind of account that a call to a lender or a bank is for. */
-const ACCOUNT_MODES = ['sandbox', 'live'] as const;
-export type AccountMode = (typeof ACCOUNT_MODES)[number];
-
 const registers = [registry];
 const PREFIX = 'order_service_';
 /** Seconds. An API call takes milliseconds; a webhook attempt and a lender's answer up to half a minute. */
 const CALL_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10];
-const REMOTE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+export const REMOTE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 
-const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
+export const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
   new Counter({ name: PREFIX + name, help, labelNames, registers });
-const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
+export const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
   new Histogram({ name: PREFIX + name, help, buckets, labelNames, registers });
 
 export const httpRequests = counter('http_requests_total', 'HTTP requests.', 'method', 'route', 'status');
@@ -49,20 +45,6 @@ export const webhookDuration = histogram(
   REMOTE_BUCKETS,
 );
 export const webhooksEnded = counter('webhooks_ended_total', 'Webhooks whose delivery has ended.', 'state');
-export const lenderRequests = counter('lender_requests_total', 'Requests to the lender.', 'mode', 'outcome');
-export const lenderDuration = histogram(
-  'lender_request_duration_seconds',
-  'Duration of a request to the lender.',
-  REMOTE_BUCKETS,
-  'mode',
-);
-export const paymentRequests = counter(
-  'payment_requests_total',
-  'Requests to the payment provider.',
-  'mode',
-  'call',
-  'outcome',
-);
 export const operatorActions = counter(
   'operator_actions_total',
   'Commands of the CLI that change something.',
@@ -70,7 +52,7 @@ export const operatorActions = counter(
 );
 
 /** Shows a 0 before the first event: Prometheus sees no increase in a series that begins at 1. */
-function beginAtZero<T extends string>(
+export function beginAtZero<T extends string>(
   of: Counter<T>,
   label: NoInfer<T>,
   values: readonly string[],
@@ -82,13 +64,6 @@ beginAtZero(orderReads, 'source', ['workflow', 'snapshot']);
 beginAtZero(replacedRuns, 'reason', ['closed', 'stuck']);
 beginAtZero(webhooksEnded, 'state', ['delivered', 'exhausted', 'disabled']);
 beginAtZero(operatorActions, 'outcome', ['succeeded', 'failed']);
-const LENDER_OUTCOMES = ['approved', 'declined', 'failed', 'referred', 'unavailable', 'cancelled'];
-/** The calls of a payment provider. */
-export const PAYMENT_CALLS = ['start', 'statusOf', 'cancel', 'refund'] as const;
-for (const mode of ACCOUNT_MODES) {
-  beginAtZero(lenderRequests, 'outcome', LENDER_OUTCOMES, { mode });
-  for (const call of PAYMENT_CALLS) beginAtZero(paymentRequests, 'outcome', ['succeeded', 'failed'], { mode, call });
-}
 
 const openBreakers = new Map<string, () => number>();
 new Gauge({

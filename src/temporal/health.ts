@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
-import { CHECKOUT_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../../workflows/messages';
+import { ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../../workflows/messages';
 
 const { TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW } = temporal.api.enums.v1.TaskQueueType;
 /** A poller is listed for five minutes after it has stopped. A running one polls again within a minute. */
@@ -13,7 +13,8 @@ export async function describeServer(client: Client): Promise<{ namespace: strin
   return { namespace, version: serverVersion };
 }
 
-export const TASK_QUEUES = [ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE, CHECKOUT_TASK_QUEUE];
+/** The task queues that every service has. */
+export const TASK_QUEUES = [ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE];
 
 /** Counts the workers that poll a task queue. */
 export async function countPollers(client: Client, name: string): Promise<number> {

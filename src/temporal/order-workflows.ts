@@ -7,11 +7,8 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, type SignalDefinition, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
-import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
-import type { checkoutWorkflow } from '../../workflows/checkout-workflow';
 import {
   CHANGE_REFUSED,
-  CHECKOUT_TASK_QUEUE,
   ORDER_TASK_QUEUE,
   ROW_BEHIND,
   ROW_CHANGED,
@@ -22,25 +19,18 @@ import {
   reportProgressUpdate,
   resendWebhookSignal,
   sellerIdKey,
+  workflowId,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
-import {
-  type ChangeRequest,
-  type Order,
-  type OrderHistory,
-  type OrderState,
-  type WorkflowOrderHistory,
-  toWorkflowOrderHistory,
-  workflowId,
-} from '../domain/order';
+import { type ChangeRequest, type Order, type OrderState, stateOf } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import type { WebhookSelection } from '../domain/webhook';
-import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { CallNotMade, TooManyChanges, createAvailability } from './availability';
+import { CallNotMade, TooManyChanges } from './availability';
+import { type TemporalCalls, createTemporalCalls } from './calls';
 import { grpcErrorOf } from './grpc-errors';
 import { type RunLists, createRunLists } from './list-runs';
 import { orderOptions } from './workflow-options';
@@ -94,11 +84,11 @@ export interface OrderWorkflows extends RunLists {
    * Starts an order's workflow.
    * @param delayMs how long the workflow waits for a first message before it runs; a plain signal does not end the wait
    */
-  start(history: OrderHistory, delayMs: number): Promise<void>;
+  start(order: Order, delayMs: number): Promise<void>;
   /** Starts a run that reads the row, unless one is open. */
   resume(order: Order): Promise<void>;
   /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
-  query(orderId: string, timeoutMs: number): Promise<WorkflowOrderHistory | undefined>;
+  query(orderId: string, timeoutMs: number): Promise<OrderState | undefined>;
   /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
   describe(orderId: string, timeoutMs: number): Promise<DescribedRun | undefined>;
   /**
@@ -117,10 +107,6 @@ export interface OrderWorkflows extends RunLists {
   resendWebhooks(selection: WebhookSelection, id: string): Promise<string>;
   /** Keeps an order from expiring before a time. @throws CallNotMade */
   holdExpiry(order: Order, until: Date): Promise<void>;
-  /** Makes the order's checkout do its next step, now. @throws CallNotMade */
-  proceedCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
-  /** Starts the order's checkout, unless it runs: then it repeats its steps itself. */
-  startCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
   /**
    * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
    * @throws CallNotMade, within a second
@@ -128,8 +114,7 @@ export interface OrderWorkflows extends RunLists {
   testWebhook(webhookId: string): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
-  /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
-  drain(): Promise<void>;
+  drain: TemporalCalls['drain'];
 }
 
 /** Times in ms. */
@@ -140,25 +125,10 @@ export function createOrderWorkflows(
     updateTimeoutMs,
     encryptPayloads,
   }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
+  { within, callWithin, track, drain }: TemporalCalls = createTemporalCalls(client),
 ): OrderWorkflows {
   const { workflow } = client;
-  const inFlight = new Set<Promise<unknown>>();
-  const availability = createAvailability(client);
   const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
-  trackBreaker('temporal', () => Number(availability.isKnownDown));
-  const track = <T>(call: Promise<T>): Promise<T> => {
-    const tracked = call.finally(() => inFlight.delete(tracked));
-    inFlight.add(tracked);
-    return tracked;
-  };
-  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
-    track(client.withDeadline(Date.now() + timeoutMs, call));
-
-  /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
-  async function callWithin<T>(timeoutMs: number, call: () => Promise<T>): Promise<T> {
-    await availability.waitUntilUp();
-    return availability.call(() => within(timeoutMs, call));
-  }
 
   const options = (order: Order) => orderOptions(order, encryptPayloads);
   /** Of a run that reads the row: callers may have read it before it changed. */
@@ -171,8 +141,7 @@ export function createOrderWorkflows(
     });
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
     try {
-      const saved = await workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
-      return saved.order;
+      return await workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
     } catch (error) {
       if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
       throw refusalOf(error) ?? error;
@@ -202,12 +171,9 @@ export function createOrderWorkflows(
   return {
     ...createRunLists(client, within),
 
-    async drain() {
-      await Promise.allSettled([availability.end(), ...inFlight]);
-    },
+    drain,
 
-    async start(history, delayMs) {
-      const { order } = history;
+    async start(order, delayMs) {
       const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
       const startDelay = Math.round(Math.min(delayMs, untilExpiry));
       try {
@@ -218,7 +184,9 @@ export function createOrderWorkflows(
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
             ...(startDelay > 0 && { startDelay }),
             // An order with changes may have pending webhooks too: its run reads the row.
-            args: [{ orderId: order.id, ...(order.version === 1 && { history: toWorkflowOrderHistory(history) }) }],
+            args: [
+              { orderId: order.id, ...(order.version === 1 && { state: stateOf(order.changes, order.expiresAt) }) },
+            ],
           }),
         );
       } catch (error) {
@@ -281,22 +249,6 @@ export function createOrderWorkflows(
 
     holdExpiry: (order, until) => signalOrder(order, holdExpirySignal, until.toISOString()),
 
-    async proceedCheckout(order) {
-      await callWithin(startTimeoutMs, () =>
-        workflow.signalWithStart<typeof checkoutWorkflow>('checkoutWorkflow', {
-          ...checkoutOptions(order),
-          signal: proceedSignal,
-          signalArgs: [],
-        }),
-      );
-    },
-
-    async startCheckout(order) {
-      await within(startTimeoutMs, () =>
-        workflow.start<typeof checkoutWorkflow>('checkoutWorkflow', checkoutOptions(order)),
-      );
-    },
-
     testWebhook: (webhookId) =>
       callWithin(TEST_TIMEOUT_MS, () =>
         workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
@@ -314,16 +266,6 @@ export function createOrderWorkflows(
         if (!(error instanceof WorkflowNotFoundError)) throw error;
       }
     },
-  };
-}
-
-function checkoutOptions({ id, sellerId }: Pick<Order, 'id' | 'sellerId'>) {
-  return {
-    taskQueue: CHECKOUT_TASK_QUEUE,
-    workflowId: checkoutWorkflowId(id),
-    workflowIdConflictPolicy: 'USE_EXISTING' as const,
-    priority: { fairnessKey: sellerId },
-    args: [id] as [string],
   };
 }
 

@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LENDER_TEST_CUSTOMERS, type LenderOutcome } from '../../src/checkout/lender/test-customers';
-import { BANK_TEST_CUSTOMERS, type BankOutcome } from '../../src/checkout/payments/test-customers';
+import {
+  BANK_TEST_CUSTOMERS,
+  type BankOutcome,
+  LENDER_TEST_CUSTOMERS,
+  type LenderOutcome,
+} from '../../src/checkout/test-customers';
 import { BUSINESS } from '../support/checkout';
 import type { Browser, PageReply } from './browser';
 import type { Ledger, OrderRecord } from './ledger';

@@ -1,7 +1,6 @@
 import { storeApplication, upsertPaymentTerm } from '../../src/checkout/db/applications';
 import type { Db } from '../../src/db/pool';
-import { CHECKOUT_TASK_QUEUE } from '../../workflows/messages';
-import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
+import { CHECKOUT_TASK_QUEUE, checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
 import { type SharedStack, type Stack, type StackOptions, startStack } from './stack';
@@ -128,7 +127,7 @@ export function customerAt(orderUrl: string, network?: string) {
 
 function hiddenFields(page: string): Record<string, string> {
   const inputs = [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)];
-  return Object.fromEntries(inputs.map(([, name, value]) => [name, value]));
+  return Object.fromEntries(inputs.map(([, name, value]) => [name, value?.replaceAll('&amp;', '&')]));
 }
 
 /** An application that the sandbox lender approves. */
@@ -151,7 +150,7 @@ export const statusOfOrder = async (stack: SharedStack, id: string): Promise<str
 
 /** The target of the page's link that looks like a button. */
 export const buttonTarget = (page: CustomerPage): string | undefined =>
-  /<a class="button" href="([^"]*)"/.exec(page.text)?.[1];
+  /<a class="button[ \w]*" href="([^"]*)"/.exec(page.text)?.[1];
 
 /**
  * Creates an order with a submitted application, without the pages.

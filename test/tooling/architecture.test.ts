@@ -25,6 +25,37 @@ test('all imports follow the rules of .dependency-cruiser.mjs', async () => {
   );
 });
 
+describe('the tables', () => {
+  const baseline = read('src/db/migrations/0001_baseline.sql');
+  /** The hosted checkout's; its one view belongs to the core. */
+  const checkoutTables = ['application', 'branding', 'payment', 'sandbox_payment'];
+  const coreTables = [...baseline.matchAll(/^create (?:unlogged )?table (\w+)/gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => !checkoutTables.includes(name));
+  const checkoutFiles = sourceFiles('src/checkout', 'activities').filter((file) => /checkout/.test(file));
+  const coreFiles = sourceFiles('src', 'activities').filter((file) => !/checkout/.test(file));
+
+  /** The statements' uses of these tables. */
+  const usesOf = (tables: readonly string[], files: readonly string[]): string[] =>
+    files.flatMap((file) => {
+      const code = read(file).replaceAll(/\/\*.*?\*\/|\/\/.*/gs, '');
+      const uses = code.matchAll(new RegExp(`\\b(from|join|into|update|table) (${tables.join('|')})\\b`, 'g'));
+      return [...uses].map(([use]) => `${file}: ${use}`);
+    });
+
+  test('no statement of the hosted checkout names a table of the order core', () => {
+    expect(coreTables).toEqual(expect.arrayContaining(['orders', 'order_timeline', 'webhook_event', 'seller']));
+    expect(usesOf(coreTables, coreFiles).length).toBeGreaterThan(20);
+    expect(usesOf(coreTables, checkoutFiles)).toEqual([]);
+  });
+
+  test('no statement of the order core names a table of the hosted checkout', () => {
+    expect(coreTables).not.toEqual(expect.arrayContaining(checkoutTables));
+    expect(usesOf([...checkoutTables, 'checkout_order'], checkoutFiles).length).toBeGreaterThan(10);
+    expect(usesOf([...checkoutTables, 'checkout_order'], coreFiles)).toEqual([]);
+  });
+});
+
 test('only entry points, the start of tracing and tools read the environment', () => {
   const readers = sourceFiles('src', 'workflows', 'activities').filter((file) => read(file).includes('process.env'));
   const allowed = /^src\/(cli|codec-server|migrate|server|worker|telemetry\/start-tracing)\.ts$/;
@@ -34,7 +65,7 @@ test('only entry points, the start of tracing and tools read the environment', (
 describe('the import rules', () => {
   /** The files that the cases below import. */
   const TARGETS = [
-    ...['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'api', 'cli'].map(
+    ...['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'api', 'cli', 'checkout'].map(
       (layer) => `src/${layer}/target.ts`,
     ),
     ...[
@@ -43,6 +74,9 @@ describe('the import rules', () => {
       'workflows/messages.ts',
       'workflows/order-workflow.ts',
       'activities/index.ts',
+      'activities/checkout-activities.ts',
+      'src/checkout/order-core.ts',
+      'src/db/pool.ts',
     ],
     ...['tools/local-stack/target.ts', 'test/support/target.ts', 'src/newcomer/target.ts'],
   ];
@@ -51,7 +85,21 @@ describe('the import rules', () => {
     ['layer:domain', 'src/domain/a.ts', "import '../db/target'"],
     ['layer:contracts', 'src/contracts/a.ts', "import type { T } from '../db/target'"],
     ['layer:db', 'src/db/a.ts', "import { x } from '../../tools/local-stack/target'"],
-    ['layer:checkout', 'src/checkout/b.ts', "export * from '../temporal/target'"],
+    // The order core knows nothing of the hosted checkout.
+    ['layer:db', 'src/db/d.ts', "import { x } from '../checkout/target'"],
+    ['layer:orders', 'src/orders/f.ts', "import type { T } from '../checkout/target'"],
+    ['layer:orders', 'src/orders/g.ts', "import { x } from '../checkout/order-core'"],
+    ['layer:api', 'src/api/d.ts', "import { x } from '../checkout/target'"],
+    ['layer:temporal', 'src/temporal/c.ts', "import type { T } from '../checkout/target'"],
+    ['layer:telemetry', 'src/telemetry/a.ts', "import type { T } from '../checkout/target'"],
+    ['layer:activities', 'activities/d.ts', "import { x } from '../src/checkout/target'"],
+    ['layer:workflows', 'workflows/e.ts', "import type { T } from '../activities/checkout-activities'"],
+    // The hosted checkout uses the core through one file.
+    ['layer:checkout', 'src/checkout/b.ts', "import type { T } from '../orders/target'"],
+    ['layer:checkout', 'src/checkout/c.ts', "import { x } from '../db/target'"],
+    ['layer:checkout', 'src/checkout/db/d.ts', "import { x } from '../../temporal/target'"],
+    ['layer:checkout-activities', 'activities/checkout-other.ts', "import { x } from '../src/db/target'"],
+    ['layer:checkout-workflow', 'workflows/checkout-other.ts', "import type { T } from '../activities'"],
     ['layer:webhooks', 'src/webhooks/a.ts', "const load = () => import('../temporal/target')"],
     ['layer:activities', 'activities/a.ts', "import { x } from '../src/orders/target'"],
     ['layer:temporal', 'src/temporal/a.ts', "type T = import('../orders/target').T"],
@@ -93,7 +141,8 @@ describe('the import rules', () => {
   ];
 
   const ALLOWED: [file: string, text: string][] = [
-    ['src/checkout/ok.ts', "import { x } from '../orders/target'"],
+    ['src/checkout/ok.ts', "import { x } from './order-core'; import { y } from '../db/pool'"],
+    ['activities/checkout-ok.ts', "import { x } from '../src/checkout/target'"],
     ['src/db/ok.ts', "import pg from 'pg'"],
     ['src/temporal/ok.ts', "import { x } from '../../workflows/messages'"],
     ['src/temporal/ok-type.ts', "import type { T } from '../../workflows/order-workflow'"],

@@ -65,6 +65,14 @@ test('an empty variable counts as unset', () => {
   expect(errorLines({ ...REQUIRED, DATABASE_URL: '' })).toEqual(['DATABASE_URL is missing']);
 });
 
+test('a worker of the checkout alone needs a hosted checkout', () => {
+  expect(errorLines({ ...REQUIRED, WORKER_QUEUES: 'checkout' })).toEqual([
+    'WORKER_QUEUES is only checkout, but there is no hosted checkout: set CHECKOUT_LENDER',
+  ]);
+  const config = loadConfig({ ...REQUIRED, WORKER_QUEUES: 'checkout', CHECKOUT_LENDER: 'sandbox' });
+  expect(config.workerQueues).toEqual(['checkout']);
+});
+
 const INVALID: Record<string, string> = {
   NODE_ENV: 'live',
   LOG_LEVEL: 'loud',

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
+import { saveBranding } from '../../src/checkout/db/branding';
 import { findAccount, updateAccount } from '../../src/db/accounts';
 import type { Db } from '../../src/db/pool';
 import { insertWebhookSecret, activeWebhookSecrets } from '../../src/db/secrets';
@@ -44,7 +45,7 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
     sandbox: true,
   });
   // What the checkout shows of a shop: see its pages in examples/express.
-  await updateAccount(db, id, { brandColour: '#8a3b12', contactEmail: 'help@demo-shop.example' });
+  await saveBranding(db, id, { colour: '#8a3b12', contactEmail: 'help@demo-shop.example' });
   const secret = generateWebhookSecret();
   await insertWebhookSecret(db, keys, id, secret);
   return {
@@ -59,7 +60,8 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
 async function setShop(db: Db, sellerId: string, shopUrl: string): Promise<void> {
   const page = `${shopUrl}/return`;
   if ((await findAccount(db, sellerId))?.defaultRedirectUrl === page) return;
-  await updateAccount(db, sellerId, { defaultRedirectUrl: page, defaultCancelUrl: page, shopUrl: `${shopUrl}/` });
+  await updateAccount(db, sellerId, { defaultRedirectUrl: page, defaultCancelUrl: page });
+  await saveBranding(db, sellerId, { shopUrl: `${shopUrl}/` });
 }
 
 async function readEnv(file: string): Promise<DemoAccess | undefined> {

@@ -7,7 +7,7 @@ import {
   NO_OFFER,
 } from '../domain/application';
 import type { PaymentTerm } from '../../domain/order';
-import { CURRENT_PAYMENT } from './current-payment';
+import { CURRENT_PAYMENT } from './payments';
 import type { DbClient } from '../../db/pool';
 
 /** Before an application is submitted, and after a purge, the columns of the applicant are null. */
@@ -24,7 +24,7 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
   const { rows } = await db.query<ApplicationRow>(
     `select id, order_id as "orderId", payment_term as "paymentTerm", business_name as "businessName",
        company_number as "companyNumber", email, monthly_turnover_pence as "monthlyTurnoverPence",
-       submitted_at as "submittedAt", referred_at as "referredAt", decision, decline_code as "declineCode", offer,
+       submitted_at as "submittedAt", referred_at as "referredAt", decision, decided_at as "decidedAt", decline_code as "declineCode", offer,
        agreed_at as "agreedAt", browser_digest as "browserDigest", code_number as "codeNumber", purged_at as "purgedAt"
      from application where order_id = $1`,
     [orderId],
@@ -33,12 +33,12 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
 }
 
 function toApplication(row: ApplicationRow): Application {
-  const { id, orderId, paymentTerm, referredAt, agreedAt, browserDigest, codeNumber } = row;
+  const { id, orderId, paymentTerm, referredAt, decidedAt, agreedAt, browserDigest, codeNumber } = row;
   const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt } = row;
   const applicant = { businessName, companyNumber, email, monthlyTurnoverPence: Number(monthlyTurnoverPence) };
   const submitted = purgedAt ? null : submittedAt && { applicant, at: submittedAt };
   const decision = toDecision(row);
-  return { id, orderId, paymentTerm, submitted, referredAt, decision, agreedAt, browserDigest, codeNumber };
+  return { id, orderId, paymentTerm, submitted, referredAt, decision, decidedAt, agreedAt, browserDigest, codeNumber };
 }
 
 function toDecision({ decision, declineCode, offer }: ApplicationRow): LenderDecision | null {
@@ -89,7 +89,7 @@ export async function storeApplication(
        id = case when submitted_at is null then id else gen_random_uuid() end
      where order_id = $1 and payment_term = 'PAY_LATER' and not ${HAS_PAYMENT}
        and case when submitted_at is null then $7::text is null else decision = 'failed' and id::text = $7 end
-       and exists (select from orders where id = $1 and status = 'PENDING')`,
+       and exists (select from checkout_order where id = $1 and status = 'PENDING')`,
     [orderId, businessName, companyNumber, email, monthlyTurnoverPence, browserDigest, replaces],
   );
   return rowCount === 1;
@@ -128,7 +128,7 @@ export async function recordAgreement(
   const { rowCount } = await db.query(
     `update application set agreed_at = coalesce(agreed_at, $2)
      where order_id = $1 and browser_digest = any($3)
-       and exists (select from orders where id = $1 and status = 'APPROVED')`,
+       and exists (select from checkout_order where id = $1 and status = 'APPROVED')`,
     [orderId, at, browserDigests],
   );
   return rowCount === 1;
@@ -145,13 +145,12 @@ export async function purgeApplicantData(db: DbClient, retentionMs: number, limi
   const { rowCount } = await db.query(
     `with old as (
        select a.id, (a.agreed_at is not null and o.status = 'SUCCESSFUL') or o.status = 'APPROVED' as kept
-       from application a join orders o on o.id = a.order_id
+       from application a join checkout_order o on o.id = a.order_id
        where a.purged_at is null and a.created_at < now() - $1 * interval '1 ms'
          and not (o.status = 'PENDING' and (
            (a.submitted_at is not null and (a.decided_at is null or a.decided_at >= now() - $1 * interval '1 ms'))
            or exists (select from payment where order_id = a.order_id and closed_at is null)))
-         and not exists (select from order_timeline t where t.order_id = a.order_id and t.version is not null
-           and t.from_status is distinct from t.to_status and t.at >= now() - $1 * interval '1 ms')
+         and o.changed_at < now() - $1 * interval '1 ms'
        limit $2 for update of a skip locked
      ), deleted as (
        delete from application where id in (select id from old where not kept)
@@ -164,4 +163,45 @@ export async function purgeApplicantData(db: DbClient, retentionMs: number, limi
     [retentionMs, limit],
   );
   return rowCount ?? 0;
+}
+
+/** The browser that an order's application belongs to. */
+interface ApplicantBrowser {
+  orderId: string;
+  browserDigest: Buffer;
+}
+
+/** Returns for each pay link the browser of its order's application, or undefined if it has none. */
+export async function findApplicants(
+  db: DbClient,
+  payLinkIds: readonly string[],
+): Promise<(ApplicantBrowser | undefined)[]> {
+  const { rows } = await db.query<ApplicantBrowser & { payLinkId: string }>({
+    name: 'find_applicants',
+    text: `select o.pay_link_id as "payLinkId", o.id as "orderId", a.browser_digest as "browserDigest"
+           from checkout_order o join application a on a.order_id = o.id
+           where o.pay_link_id = any($1::uuid[]) and a.browser_digest is not null`,
+    values: [payLinkIds],
+  });
+  const found = new Map(rows.map((row) => [row.payLinkId, row]));
+  return payLinkIds.map((id) => found.get(id));
+}
+
+/**
+ * Moves an application to another browser and replaces its code.
+ * @param codeNumber of the code that the customer entered
+ * @returns false if that code has been used in the meantime
+ */
+export async function replaceBrowser(
+  db: DbClient,
+  orderId: string,
+  codeNumber: number,
+  browserDigest: Buffer,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update application set browser_digest = $3, code_number = code_number + 1
+     where order_id = $1 and code_number = $2 and browser_digest is not null`,
+    [orderId, codeNumber, browserDigest],
+  );
+  return rowCount === 1;
 }

@@ -30,7 +30,7 @@ export async function listPayments(
   const { rows } = await db.query<Omit<ListedPayment, 'amountPence'> & { amountPence: string }>(
     `select p.id, p.order_id as "orderId", o.seller_id as "sellerId", o.reference, o.status as "orderStatus",
        o.amount_pence as "amountPence", p.bank, p.status, p.started_at as "startedAt", p.closed_at as "closedAt"
-     from payment p join orders o on o.id = p.order_id
+     from payment p join checkout_order o on o.id = p.order_id
      where ($1::uuid[] is null or p.order_id = any($1)) and (not $2 or (not o.sandbox and ${MUST_BE_REVERSED}))
      order by p.started_at desc, p.id limit $3`,
     [orderIds, toReverse, limit],

@@ -1,11 +1,13 @@
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
-import { CURRENT_PAYMENT } from './current-payment';
 import { type Db, type DbClient, inTransaction } from '../../db/pool';
+
+/** SQL, `isCurrent` for the `status` of a payment: it is in progress or paid. An order has at most one of them. */
+export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status,
   p.approved_at as "approvedAt",
   round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
-  (select sandbox from orders where id = p.order_id) as sandbox`;
+  (select sandbox from checkout_order where id = p.order_id) as sandbox`;
 
 /** Finds the payment of an order that is in progress or paid, otherwise the last one that was started. */
 export async function findLastPayment(db: DbClient, orderId: string): Promise<Payment | undefined> {
@@ -22,8 +24,8 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
  * Everybody else who reports `completed` was paid in another way. The clocks of the worker and of Postgres differ by
  * less than the minute.
  */
-const HAS_COMPLETED = `exists (select from order_timeline t where t.order_id = p.order_id and t.version is not null
-  and t.event = 'completed' and t.channel = 'hosted_checkout' and t.at >= p.started_at - interval '1 minute')`;
+const HAS_COMPLETED = `exists (select from checkout_order c where c.id = p.order_id
+  and c.completed_here_at >= p.started_at - interval '1 minute')`;
 
 /**
  * SQL, true for a payment `p` that has to be cancelled or refunded: its order `o` is closed, and the payment has not
@@ -57,8 +59,11 @@ export async function insertPayment(
     const { rowCount } = await client.query(
       `with started as (
          insert into payment (order_id, bank)
-         select id, $2 from orders o where id = $1 and status = 'PENDING'
-           and (o.expires_at is null or o.expires_at > now())
+         select id, $2 from checkout_order o where id = $1 and status = 'PENDING'
+           -- As expiryOf(): the time that the lender took does not count.
+           and (o.expires_at is null or o.expires_at > now() - (
+             select coalesce(nullif(greatest(decided_at - submitted_at, interval '1 minute'), interval '1 minute'),
+               interval '0') from application where order_id = $1))
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
            -- The insert would wait for a result that is being recorded, which waits for the lock above.
@@ -88,12 +93,12 @@ export async function recordPaymentStatus(db: DbClient, paymentId: string, statu
          approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
        where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
          and not ($2 = 'paid' and status <> 'paid' and not ${HAS_COMPLETED}
-           and exists (select from orders o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
+           and exists (select from checkout_order o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
        returning order_id
      )
      update application set agreed_at = coalesce(agreed_at, now()), payment_term = 'PAY_NOW'
      where $2 = 'paid' and order_id in (
-       select o.id from orders o join recorded r on r.order_id = o.id where o.status in ('PENDING', 'APPROVED'))`,
+       select o.id from checkout_order o join recorded r on r.order_id = o.id where o.status in ('PENDING', 'APPROVED'))`,
     [paymentId, status, isOver],
   );
 }
@@ -107,7 +112,7 @@ export async function hasCompletedOrder(db: DbClient, paymentId: string): Promis
 /** Closes the paid payment that has completed a SUCCESSFUL order: its money belongs to the seller. */
 export async function closePaidPayment(db: DbClient, orderId: string): Promise<void> {
   await db.query(
-    `update payment p set closed_at = now() from orders o
+    `update payment p set closed_at = now() from checkout_order o
      where o.id = $1 and o.status = 'SUCCESSFUL' and p.order_id = o.id and p.status = 'paid' and p.closed_at is null
        and ${HAS_COMPLETED}`,
     [orderId],
@@ -129,6 +134,24 @@ export async function findOpenPayments(db: DbClient, orderId: string): Promise<P
   return rows;
 }
 
+/** The payments of live accounts that wait. No money moves in sandbox accounts. */
+export interface PaymentBacklog {
+  /** Payments of closed orders that are not cancelled or refunded yet. */
+  paymentsToReverse: number;
+  /** Since the end of their order. 0 if there is none. */
+  oldestPaymentToReverseSeconds: number;
+}
+
+/** Reads one small index, and the timelines of orders whose payment must be reversed. */
+export async function readPaymentBacklog(db: DbClient): Promise<PaymentBacklog> {
+  const { rows } = await db.query<PaymentBacklog>(
+    `select count(*)::integer as "paymentsToReverse",
+       coalesce(extract(epoch from now() - min(o.closed_at)), 0)::float8 as "oldestPaymentToReverseSeconds"
+     from payment p join checkout_order o on o.id = p.order_id where not o.sandbox and ${MUST_BE_REVERSED}`,
+  );
+  return rows[0] ?? { paymentsToReverse: 0, oldestPaymentToReverseSeconds: 0 };
+}
+
 /** SQL, a time: what is older should have been done, or a workflow does it. */
 const TIME_TO_START = `now() - interval '10 seconds'`;
 
@@ -142,11 +165,11 @@ export async function findUnfinishedCheckouts(
   limit: number,
 ): Promise<{ id: string; sellerId: string }[]> {
   const { rows } = await db.query<{ id: string; sellerId: string }>(
-    `select id, seller_id as "sellerId" from orders where id in (
+    `select id, seller_id as "sellerId" from checkout_order where id in (
        select p.order_id from payment p where p.closed_at is null and p.started_at < ${TIME_TO_START}
        union
-       select a.order_id from application a join orders o on o.id = a.order_id
-       where a.purged_at is null and (
+       select a.order_id from application a join checkout_order o on o.id = a.order_id
+       where a.closed_at is null and a.purged_at is null and (
          o.status in ('PENDING', 'APPROVED') and a.decision is null and a.submitted_at < ${TIME_TO_START}
          or o.status = 'PENDING' and a.decided_at < ${TIME_TO_START}
            and (a.decision = 'approved' or a.decision = 'declined' and 'PAY_NOW' <> all(o.allowed_payment_terms))
@@ -155,4 +178,12 @@ export async function findUnfinishedCheckouts(
     [limit],
   );
   return rows;
+}
+
+/** Marks applications of closed orders, for which nothing is left to do: `findUnfinishedCheckouts` leaves them out. */
+export async function closeApplications(db: DbClient): Promise<void> {
+  await db.query(
+    `update application a set closed_at = now() from checkout_order o
+     where o.id = a.order_id and a.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')`,
+  );
 }

@@ -56,6 +56,7 @@ export interface Application {
   /** When the lender first answered that it decides later. */
   referredAt: Date | null;
   decision: LenderDecision | null;
+  decidedAt: Date | null;
   /** When the customer agreed to the offer, or the bank confirmed the payment. */
   agreedAt: Date | null;
   /**

@@ -8,18 +8,6 @@ export type PaymentStatus = 'pending' | 'processing' | 'paid' | 'refused' | 'can
 /** A payment that nobody has approved is cancelled after this time. */
 export const APPROVE_WITHIN_MS = 15 * 60_000;
 
-/**
- * How long a payment, or an agreement, holds the expiry of its order. While a payment is in progress, each check holds it
- * again, and the next one comes within about a minute.
- */
-const HOLD_EXPIRY_MS = 6 * 60_000;
-
-/** Returns the time until which the expiry of an order has to be held; undefined if it does not expire before that. */
-export function holdUntil({ expiresAt }: { expiresAt: string | null }, nowMs: number): Date | undefined {
-  const until = nowMs + HOLD_EXPIRY_MS;
-  return expiresAt !== null && Date.parse(expiresAt) < until ? new Date(until) : undefined;
-}
-
 /** A payment of an order at the customer's bank. */
 export interface Payment {
   /** The id that the payment provider knows the payment by. */

@@ -35,6 +35,14 @@ export interface Lender {
   decide(application: LenderApplication, signal: AbortSignal): Promise<LenderAnswer>;
 }
 
+/** Who decides on the applications of the hosted checkout, by the kind of account. */
+export interface Lenders {
+  /** Undefined if there is no hosted checkout. */
+  sandbox: Lender | undefined;
+  /** Undefined if no real lender is connected. */
+  live: Lender | undefined;
+}
+
 /**
  * Names, after "is configured for", the accounts that lack a lender or a payment provider, and what an operator can do.
  */

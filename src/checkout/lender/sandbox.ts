@@ -1,7 +1,7 @@
 import { monthlyInstalments } from './instalments';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from './lender';
 import { londonDate } from '../calendar';
-import { LENDER_TEST_CUSTOMERS, type LenderOutcome } from './test-customers';
+import { LENDER_TEST_CUSTOMERS, type LenderOutcome } from '../test-customers';
 
 const MAX_INSTALMENTS = 3;
 /** The amount that a business can pay later, as a multiple of its monthly turnover. */

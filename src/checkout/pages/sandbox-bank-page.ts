@@ -1,8 +1,7 @@
 import type { SandboxPayment } from '../db/sandbox-payments';
 import { formatPence } from '../../domain/money';
 import type { PaymentStatus } from '../domain/payment';
-import { describeOutcome } from '../lender/test-customers';
-import { BANK_TEST_CUSTOMERS } from '../payments/test-customers';
+import { BANK_TEST_CUSTOMERS, describeOutcome } from '../test-customers';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
 import { TOKEN_FIELD } from '../csrf';

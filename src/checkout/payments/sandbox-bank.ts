@@ -1,7 +1,7 @@
 import type { SandboxPayment, SandboxPaymentStore } from '../db/sandbox-payments';
 import { type PaymentStatus, APPROVE_WITHIN_MS } from '../domain/payment';
 import type { Bank, PaymentProvider } from './payment-provider';
-import type { BankOutcome } from './test-customers';
+import type { BankOutcome } from '../test-customers';
 
 const BANKS: readonly Bank[] = [
   { id: 'oak', name: 'Oak Bank' },
@@ -39,6 +39,8 @@ export function createSandboxBank(store: SandboxPaymentStore, pageUrl: string, d
   }
 
   return {
+    name: 'Sandbox Payments',
+    regulation: 'It is a test provider, which nobody regulates.',
     banks: BANKS,
     async start(payment) {
       await store.insert(payment);

@@ -68,6 +68,7 @@ export function createOrder(rules: OrderRules) {
       'duplicate_reference',
       'idempotency_key_in_progress',
       'idempotency_key_reused',
+      'checkout_not_ready',
       'overloaded',
     ],
   });

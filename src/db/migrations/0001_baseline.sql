@@ -13,24 +13,17 @@ create table seller (
   sandbox boolean not null default false,
   default_redirect_url text,
   default_cancel_url text,
-  -- Where customers of orders without a cancel URL go back to; null for the front page of the redirect URL.
-  shop_url text,
   pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
-  -- Shown on the hosted checkout.
-  brand_colour text check (brand_colour ~ '^#[0-9a-f]{6}$'),
-  logo bytea check (octet_length(logo) <= 32768),
-  logo_type text check (logo_type in ('image/png', 'image/jpeg', 'image/webp')),
-  contact_email text,
-  help_url text,
   -- Null if only the service's own limit applies.
   max_order_amount_pence bigint check (max_order_amount_pence > 0),
+  -- The static headers of the account's webhooks, as JSON, encrypted like webhook secrets.
+  webhook_headers text,
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
   -- For the orders' foreign key.
-  unique (id, sandbox),
-  check ((logo is null) = (logo_type is null))
+  unique (id, sandbox)
 );
 
 -- A key is found by its SHA-256 digest. The key itself is never stored.
@@ -59,7 +52,8 @@ create table webhook_secret (
 );
 create index webhook_secret_by_seller on webhook_secret (seller_id);
 
--- The facts of an order, which never change, and a snapshot of the state that its workflow owns.
+-- The facts of an order, which never change. The life of an order is its timeline. `version` and `status` are those of
+-- the last change, for searches and compare-and-set.
 create table orders (
   id uuid primary key,
   seller_id uuid not null,
@@ -76,14 +70,12 @@ create table orders (
   pay_link_id uuid not null unique,
   pricing jsonb not null,
   source text,
-  -- json, not jsonb: it keeps the exact text.
   meta_data jsonb,
   -- As in the first line of the timeline.
   created_at timestamptz not null default listed_time(),
   expires_at timestamptz,
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
-  cancelled_at timestamptz,
   -- True from a 410 until the next delivery: further webhooks are not sent.
   webhooks_disabled boolean not null default false,
   -- The version that a workflow had when it found this row of a restored backup behind it; null for every other order.
@@ -218,6 +210,33 @@ create table operator_action (
 create index operator_action_by_age on operator_action (at desc, id desc);
 create index operator_action_to_log on operator_action (at) where logged_at is null;
 
+-- What the statements of the hosted checkout read of an order. They name no table of the orders.
+create view checkout_order as
+select id, seller_id, reference, amount_pence, pay_link_id, sandbox, status, allowed_payment_terms, expires_at,
+  -- The last change of the status.
+  (select max(t.at) from order_timeline t
+   where t.order_id = o.id and t.version is not null and t.from_status is distinct from t.to_status) as changed_at,
+  -- Null while the order is open.
+  case when status in ('SUCCESSFUL', 'UNSUCCESSFUL') then
+    (select min(t.at) from order_timeline t where t.order_id = o.id and t.to_status = o.status) end as closed_at,
+  -- Null unless the hosted checkout has completed the order.
+  (select t.at from order_timeline t where t.order_id = o.id and t.version is not null
+   and t.event = 'completed' and t.channel = 'hosted_checkout') as completed_here_at
+from orders o;
+
+-- What a seller's customers see of it on the hosted checkout.
+create table branding (
+  seller_id uuid primary key references seller,
+  -- Where customers of orders without a cancel URL go back to; null for the front page of the redirect URL.
+  shop_url text,
+  colour text check (colour ~ '^#[0-9a-f]{6}$'),
+  logo bytea check (octet_length(logo) <= 32768),
+  logo_type text check (logo_type in ('image/png', 'image/jpeg', 'image/webp')),
+  contact_email text,
+  help_url text,
+  check ((logo is null) = (logo_type is null))
+);
+
 -- How a customer of the hosted checkout pays: the chosen term, and for PAY_LATER the application and the lender's
 -- decision.
 create table application (
@@ -245,6 +264,8 @@ create table application (
   offer jsonb,
   -- When the customer agreed to the offer, by the clock of the process that showed it, or when a payment was confirmed.
   agreed_at timestamptz,
+  -- When the order was found closed, so that nothing is left to do.
+  closed_at timestamptz,
   -- When the personal data was deleted. The agreement is kept.
   purged_at timestamptz,
   constraint application_submitted check (submitted_at is null or purged_at is not null
@@ -257,6 +278,7 @@ create table application (
 );
 -- For the deletion: an application is older than the end of its order.
 create index application_by_age on application (created_at) where purged_at is null;
+create index application_open on application (order_id) where closed_at is null and purged_at is null;
 
 -- The payments that customers of the hosted checkout make at their bank. An order has at most one at a time that is not
 -- over, so that it is never paid twice.
@@ -301,10 +323,10 @@ create table webhook_test (
   created_at timestamptz not null default now()
 );
 
--- The secret with which all API processes sign the checkout's forms, encrypted like webhook secrets. Created on first
--- use.
-create table checkout_secret (
-  only_one boolean primary key default true check (only_one),
+-- Secrets that all processes share, encrypted like webhook secrets, such as the one that signs the checkout's forms.
+-- Created on first use.
+create table service_secret (
+  name text primary key,
   secret text not null
 );
 

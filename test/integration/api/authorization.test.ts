@@ -12,7 +12,7 @@ let keys: Record<string, string | null>;
 beforeAll(async () => {
   things = {
     own: await thingsOf(stack, stack.seller),
-    "another's": await thingsOf(stack, await createSeller(stack.db)),
+    "another's": await thingsOf(stack, await createSeller(stack.db, undefined, { sandbox: true })),
     missing: missingThings(),
     malformed: MALFORMED,
   };

@@ -1,24 +1,21 @@
-import { newOrder } from '../../support/new-orders';
-import { insertOrder } from '../../../src/db/insert-order';
+import { BY_SELLER, newOrder } from '../../support/new-orders';
+import { insertOrder } from '../../../src/db/save-order';
 import { BASE, apiOf } from '../../support/api';
 import { customerAt } from '../../support/checkout';
 import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
 import { useSharedStack } from '../../support/shared-stack';
-import { createSeller } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useSharedStack();
+/** Without the hosted checkout, so that live accounts need no lender. */
+const live = useStack();
 const receiver = useReceiver();
 
 const simulate = (id: string, event: string, reason?: string, api = stack.api) =>
   api.call('POST', `${BASE}/order/${id}/simulate/`, { body: { data: { event, reason } } });
-
-async function liveAccount() {
-  const seller = await createSeller(stack.db);
-  return { seller, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
-}
 
 test('a seller moves an order of its sandbox account to SUCCESSFUL, with three webhooks', async () => {
   expect(stack.seller.key).toMatch(/^sk_test_[\w-]{43}$/);
@@ -80,35 +77,43 @@ test('a simulated event with If-Match of an older version returns 412, and chang
 });
 
 test('a live account cannot simulate, and its orders do not name a mode', async () => {
-  const { seller, api } = await liveAccount();
+  const { seller, api } = live;
   expect(seller.key).toMatch(/^sk_(?!test_)/);
-  const id = await openOrder({ ...stack, api });
+  const id = await openOrder(live);
   expectProblem(await simulate(id, 'signup_started', undefined, api), 403, 'sandbox_only');
   expect((await api.get(id)).body.data).toMatchObject({ status: 'CREATED' });
   expect((await api.get(id)).body.data).not.toHaveProperty('sandbox');
 });
 
-test('the checkout of a sandbox order has a notice; that of a live order states that no lender is connected', async () => {
-  const { api } = await liveAccount();
-  const pageOf = async (one: typeof api) => customerAt((await one.create()).body.data.order_url).look();
-  expect((await pageOf(stack.api)).text).toContain('Sandbox: no real lender, no real bank, and no money moves.');
-  const page = await pageOf(api);
-  expect(page).toMatchObject({ status: 503, heading: 'This shop cannot take payments here yet' });
-  expect(page.text).not.toMatch(/<form|Sandbox/);
+test('the checkout of a sandbox order has a notice', async () => {
+  const page = await customerAt((await stack.api.create()).body.data.order_url).look();
+  expect(page.text).toContain('Sandbox: no real lender, bank or money.');
+});
+
+test('if the hosted checkout has no lender for live accounts, a live order is refused, and its key stays unused', async () => {
+  const seller = await createSeller(stack.db);
+  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const headers = { 'Idempotency-Key': 'live-1' };
+  const { detail } = expectProblem(await api.create({}, { headers }), 422, 'checkout_not_ready');
+  expect(detail).toContain('no lender is connected');
+  const { rows } = await stack.db.query('select from idempotency_key where seller_id = $1', [seller.id]);
+  expect(rows).toEqual([]);
+  expect((await api.call('GET', `${BASE}/seller/${seller.id}/order/`)).body.data).toEqual([]);
+  // Invalid fields are reported first.
+  expectProblem(await api.create({ amount: 0 }), 422, 'invalid_request');
 });
 
 test("the Temporal UI shows the mode in a workflow's summary and search attributes", async () => {
-  const { api } = await liveAccount();
-  const describe = async (one: typeof api) => {
-    const handle = stack.client.workflow.getHandle(`order-${await openOrder({ ...stack, api: one })}`);
+  const describe = async (one: typeof live | typeof stack) => {
+    const handle = one.client.workflow.getHandle(`order-${await openOrder(one)}`);
     const { typedSearchAttributes, staticSummary } = await handle.describe();
     return [typedSearchAttributes.getAll().find(({ key }) => key.name === 'AccountMode')?.value, await staticSummary()];
   };
-  expect(await describe(stack.api)).toEqual(['sandbox', expect.stringMatching(/^Sandbox: £1,234\.50 for/)]);
-  expect(await describe(api)).toEqual(['live', expect.stringMatching(/^£1,234\.50 for/)]);
+  expect(await describe(stack)).toEqual(['sandbox', expect.stringMatching(/^Sandbox: £1,234\.50 for/)]);
+  expect(await describe(live)).toEqual(['live', expect.stringMatching(/^£1,234\.50 for/)]);
 });
 
 test('the database refuses an order whose mode is not that of its account', async () => {
-  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }));
+  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }), BY_SELLER);
   await expect(insert).rejects.toThrow('violates foreign key constraint');
 });

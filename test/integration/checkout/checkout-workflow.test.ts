@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { type Lenders, createCheckoutActivities } from '../../../activities/checkout-activities';
+import { createCheckoutActivities } from '../../../activities/checkout-activities';
 import {
   findApplication,
   recordAgreement,
@@ -12,7 +12,9 @@ import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/p
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
-import { type Lender, type LenderAnswer, LenderUnavailable } from '../../../src/checkout/lender/lender';
+import { type Lender, type LenderAnswer, type Lenders, LenderUnavailable } from '../../../src/checkout/lender/lender';
+import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+import { createOrderCore } from '../../../src/checkout/order-core';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
 import { holdExpirySignal } from '../../../workflows/messages';
 import { apiOf } from '../../support/api';
@@ -43,7 +45,7 @@ const ONLY_PAY_LATER = { allowed_payment_terms: ['PAY_LATER'] };
 
 const order = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const checkout = (id: string) => stack.client.workflow.getHandle(`checkout-${id}`);
-const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.order.status;
+const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.status;
 const eventsOf = async (id: string) => (await timelineOf(stack, id)).map(({ event }) => event);
 const untilStatus = (id: string, status: string) =>
   until(async () => (await statusOfRow(id)) === status, `the order is ${status}`);
@@ -328,7 +330,7 @@ describe('the expiry', () => {
       const { rowCount } = await expiring.db.query('select from orders where id = $1 and expires_at < now()', [id]);
       return rowCount === 1;
     }, 'the expiry is due');
-  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.order.status;
+  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.status;
 
   test('waits while a payment is in progress, which then completes the order', async () => {
     const { id, customer } = await newCustomer(expiring);
@@ -355,6 +357,21 @@ describe('the expiry', () => {
     expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired', to_status: 'UNSUCCESSFUL' });
   }, 120_000);
 
+  test('waits while the lender decides, and then leaves the customer the time that was left', async () => {
+    const { id, customer } = await newCustomer(expiring);
+    await customer.apply({ email: 'referred@example.com' });
+    await untilDue(id);
+    expect(await statusOf(id)).toBe('PENDING');
+    // The lender has taken an hour.
+    await endReferral(expiring.db, id);
+    await proceedCheckout(expiring, id);
+    await until(async () => (await statusOf(id)) === 'APPROVED', 'the lender approves');
+    // Its timer is moved before the approval is saved.
+    await customer.look();
+    await customer.submit('confirmation', { agree: 'yes' });
+    expect(await statusOf(id)).toBe('SUCCESSFUL');
+  }, 120_000);
+
   test('comes after a day although the bank has not decided, and the payment is refunded once it is paid', async () => {
     const { id, customer } = await newCustomer(expiring);
     const bankPage = await customer.startPayment();
@@ -373,6 +390,8 @@ describe('the expiry', () => {
   }, 240_000);
 });
 
+/** For activities that neither report nor hold the expiry. */
+const NO_WORKFLOWS = {} as OrderWorkflows;
 const holdExpiry = jest.fn<Promise<void>, [order: unknown, until: Date]>(() => Promise.resolve());
 beforeEach(() => holdExpiry.mockClear());
 
@@ -382,8 +401,7 @@ function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
     db: stack.db,
     lenders,
     payments: { sandbox: bank, live: undefined },
-    report: () => Promise.reject(new Error('not used')),
-    holdExpiry,
+    core: { ...createOrderCore({ db: stack.db, workflows: NO_WORKFLOWS }), holdExpiry },
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
     activities.askForResult(id),
@@ -391,8 +409,16 @@ function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
 }
 /** An order with an application in a new live account. */
 async function appliedLive(): Promise<string> {
-  const api = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
-  return applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+  const seller = await createSeller(stack.db, undefined, { sandbox: true });
+  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const id = await applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+  // The service has no lender for live accounts, so it refuses their orders.
+  await stack.db.query(
+    `with account as (update seller set sandbox = false where id = $1)
+     update orders set sandbox = false where seller_id = $1`,
+    [seller.id],
+  );
+  return id;
 }
 const answering = (decide: Lender['decide']): Lender => ({ decide, reviewTime: '', quote: () => NO_OFFER });
 const unreachable = answering(() => Promise.reject(new Error('this lender must not be asked')));
@@ -452,7 +478,8 @@ describe('one call of the activity', () => {
     const id = await openOrder(stack, {}, ['signup_started']);
     await insertPayment(id, age);
     const unused = () => Promise.reject(new Error('not used'));
-    const bank = { banks: [], start: unused, refund: unused, statusOf: () => Promise.resolve(found), cancel };
+    const statusOf = () => Promise.resolve(found);
+    const bank = { name: '', regulation: '', banks: [], start: unused, refund: unused, statusOf, cancel };
     const result = await askForResult(id, { sandbox: unreachable, live: unreachable }, bank).catch((error: unknown) => {
       const { message, nextRetryDelay } = error as { message: string; nextRetryDelay?: number };
       return [message, nextRetryDelay];

@@ -1,4 +1,4 @@
-import { updateAccount } from '../../../src/db/accounts';
+import { saveBranding } from '../../../src/checkout/db/branding';
 import { BASE } from '../../support/api';
 import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
@@ -37,12 +37,12 @@ test('a cancellation by the seller ends the checkout at every step, and the page
 test("customers who do not complete the order go back to the seller's shop URL", async () => {
   const { id, customer } = await newOrder();
   const shopUrl = 'https://market.example/shops/harrow?from=pay&x=1';
-  await updateAccount(stack.db, stack.seller.id, { shopUrl });
+  await saveBranding(stack.db, stack.seller.id, { shopUrl });
   const link = shopUrl.replace('&', '&amp;');
   expect((await customer.look()).text).toContain(`<a href="${link}">Return to Test Shop Ltd</a>`);
   await stack.api.cancel(id);
   expect(buttonTarget(await customer.look())).toBe(link);
-  await updateAccount(stack.db, stack.seller.id, { shopUrl: null });
+  await saveBranding(stack.db, stack.seller.id, { shopUrl: null });
   expect(buttonTarget(await customer.look())).toBe('https://shop.example/');
 });
 
@@ -54,14 +54,14 @@ test.each([
   "the page of a %s order leads to the order's cancel URL, not to the account's shop URL",
   async (outcome, heading) => {
     const { id, customer } = await newCustomer(stack, { redirect_url: REDIRECT, cancel_url: CANCEL });
-    await updateAccount(stack.db, stack.seller.id, { shopUrl: 'https://market.example/' });
+    await saveBranding(stack.db, stack.seller.id, { shopUrl: 'https://market.example/' });
     if (outcome === 'cancelled') await stack.api.cancel(id);
     else {
       await customer.apply({ email: `${outcome}@b.example` });
       await customer.submit('withdraw', {});
     }
     const page = await customer.look();
-    await updateAccount(stack.db, stack.seller.id, { shopUrl: null });
+    await saveBranding(stack.db, stack.seller.id, { shopUrl: null });
     expect([page.heading, buttonTarget(page)]).toEqual([heading, `${CANCEL}&amp;orderId=${id}`]);
     expect(page.text).not.toContain('market.example');
   },

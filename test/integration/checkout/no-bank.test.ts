@@ -1,6 +1,7 @@
 import type { Lender } from '../../../src/checkout/lender/lender';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
+import { expectProblem } from '../../support/problems';
 import { until } from '../../support/until';
 
 const mockLender: Lender = {
@@ -27,14 +28,26 @@ test('without a bank, customers are not offered to pay now, and a decline ends t
   await until(async () => (await statusOfOrder(stack, id)) === 'UNSUCCESSFUL', 'the order is declined');
 });
 
-test('an order that can only be paid now has no pages without a bank', async () => {
-  const { customer } = await newCustomer(stack, { allowed_payment_terms: ['PAY_NOW'] });
+/** An order from before the bank was gone: a new one that can only be paid now is refused. */
+async function newPayNowCustomer() {
+  const opened = await newCustomer(stack);
+  await stack.db.query(`update orders set allowed_payment_terms = '{PAY_NOW}' where id = $1`, [opened.id]);
+  return opened;
+}
+
+test('an order that can only be paid now is refused without a bank', async () => {
+  const response = await stack.api.create({ allowed_payment_terms: ['PAY_NOW'] });
+  expect(expectProblem(response, 422, 'checkout_not_ready').detail).toContain('no payment provider is connected');
+});
+
+test('an earlier order that can only be paid now has no pages without a bank', async () => {
+  const { customer } = await newPayNowCustomer();
   const page = await customer.look();
   expect([page.status, page.heading]).toEqual([503, 'This shop cannot take payments here yet']);
 });
 
 test('an order that can only be paid now shows what has happened to it, also when the bank is gone', async () => {
-  const { id, customer } = await newCustomer(stack, { allowed_payment_terms: ['PAY_NOW'] });
+  const { id, customer } = await newPayNowCustomer();
   const { rows } = await stack.db.query<{ id: string }>(
     `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
     [id],

@@ -8,7 +8,7 @@ import { until } from '../../support/until';
 const stack = useCheckout({ worker: false });
 
 test("pages of a seller's many orders wait for each other, and leave connections to other sellers", async () => {
-  const other = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
+  const other = apiOf(stack.api.url, await createSeller(stack.db, undefined, { sandbox: true }), stack.api.checkoutKey);
   const created = await Promise.all(Array.from({ length: 40 }, () => createOrder(stack.api)));
   const statusOf = async ({ order_url: url }: { order_url: string }) => (await fetch(url)).status;
   // No page of an order can be read meanwhile.

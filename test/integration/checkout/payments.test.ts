@@ -128,6 +128,8 @@ test.concurrent('the wait for the bank counts from the approval, not from the ch
   expect(confirming.headers.get('Refresh')).toMatch(/^5;/);
   const { approvedAt } = await paymentOf(id);
   await endBankDelay(stack, id);
+  // Its next check by itself is a minute later.
+  await proceedCheckout(stack, id);
   await untilStatus(id, 'SUCCESSFUL');
   expect((await paymentOf(id)).approvedAt).toEqual(approvedAt);
 });

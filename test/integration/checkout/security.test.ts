@@ -1,3 +1,4 @@
+import { saveBranding } from '../../../src/checkout/db/branding';
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { brotliCompressSync } from 'node:zlib';
@@ -100,7 +101,7 @@ test('HTML and scripts in form fields, the reference and the seller are shown as
 test("the Content-Security-Policy allows the stylesheet by its hash, which depends on the seller's colour", async () => {
   const { customer } = await newOrder();
   const own = styleHash(await customer.look());
-  await stack.db.query("update seller set brand_colour = '#ffd400' where id = $1", [stack.seller.id]);
+  await saveBranding(stack.db, stack.seller.id, { colour: '#ffd400' });
   const page = await customer.look();
   expect(page.text).toContain('--brand:#ffd400;--on-brand:#000000');
   expect(styleHash(page)).not.toBe(own);
@@ -113,7 +114,7 @@ test("a seller's logo is served under the pay link with its image type", async (
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
     'base64',
   );
-  await stack.db.query("update seller set logo = $2, logo_type = 'image/png' where id = $1", [stack.seller.id, png]);
+  await saveBranding(stack.db, stack.seller.id, { logo: { type: 'image/png', bytes: png } });
   expect((await customer.look()).text).toContain(`<img src="${new URL(url).pathname}logo/"`);
   const response = await fetch(`${url}logo/`);
   expect([

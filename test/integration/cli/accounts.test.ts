@@ -34,7 +34,8 @@ async function json(...args: string[]): Promise<any> {
   return run.json();
 }
 
-const newSeller = (...args: string[]) => json('seller', 'create', '--name', 'My Shop', ...args);
+const newSeller = (...args: string[]) =>
+  json('seller', 'create', '--name', 'My Shop', ...(args.includes('--sandbox') ? [] : ['--live']), ...args);
 
 /** Every row of every table but the audit log, as text. */
 async function dumpDatabase(): Promise<string> {
@@ -69,7 +70,7 @@ test('seller create shows a working key and a webhook secret only once, and does
 });
 
 test('commands print aligned text for people unless --json is given', async () => {
-  const { code, stdout } = await cli('seller', 'create', '--name', 'My Shop');
+  const { code, stdout } = await cli('seller', 'create', '--name', 'My Shop', '--live');
   expect(code).toBe(0);
   expect(stdout).toMatch(
     /^seller_id: {6}\S{36}\nmode: {11}live\nkey_id: {9}\d+\napi_key: {8}sk_\S+\nwebhook_secret: whsec_\S+\n\nThe key and the secret are shown only once.\n$/,
@@ -159,7 +160,17 @@ test('seller update changes the given settings, keeps the others, and removes th
 
 test('invalid options are rejected with a message for each, and the database stays unchanged', async () => {
   const before = await dumpDatabase();
-  const created = await cli('seller', 'create', '--name', ' x', '--brand-colour', 'red', '--logo', '/nonexistent');
+  const created = await cli(
+    'seller',
+    'create',
+    '--live',
+    '--name',
+    ' x',
+    '--brand-colour',
+    'red',
+    '--logo',
+    '/nonexistent',
+  );
   expectError(created, 2, /--logo cannot be read: ENOENT/);
   const updated = await cli('seller', 'update', randomUUID(), '--brand-colour', 'red', '--rate-limit', '0');
   expectError(updated, 2, /--brand-colour must be a colour such as #1a2b3c; --rate-limit must be at least 1$/m);
@@ -168,7 +179,7 @@ test('invalid options are rejected with a message for each, and the database sta
 });
 
 test('a redirect URL must use https in production', async () => {
-  const run = await runCli(['seller', 'create', '--name', 'x', '--redirect-url', 'http://shop.example'], {
+  const run = await runCli(['seller', 'create', '--live', '--name', 'x', '--redirect-url', 'http://shop.example'], {
     DATABASE_URL: database.url,
     NODE_ENV: 'production',
   });
@@ -176,7 +187,7 @@ test('a redirect URL must use https in production', async () => {
 });
 
 test('seller list finds accounts by a part of their name, in any case', async () => {
-  const { seller_id } = await json('seller', 'create', '--name', 'Ærø 100% Bikes Ltd');
+  const { seller_id } = await json('seller', 'create', '--live', '--name', 'Ærø 100% Bikes Ltd');
   for (const name of ['ÆRØ', '0% bikes']) {
     expect(await json('seller', 'list', name)).toEqual([expect.objectContaining({ seller_id })]);
   }

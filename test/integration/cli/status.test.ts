@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { checkBreakers, checkTemporal } from '../../../src/cli/status-checks';
+import { CHECKOUT_TASK_QUEUE } from '../../../src/checkout/checkout-workflows';
 import { inTransaction } from '../../../src/db/pool';
 import { createTemporalClient } from '../../../src/temporal/connection';
 import { TASK_QUEUES, countPollers } from '../../../src/temporal/health';
@@ -17,7 +18,7 @@ import { until } from '../../support/until';
 jest.setTimeout(600_000);
 
 // No worker starts the order that has waited for nine minutes.
-const stack = useStack({ env: { START_AFTER_MS: '600000' } });
+const stack = useStack({ sandbox: true, env: { START_AFTER_MS: '600000', CHECKOUT_LENDER: 'sandbox' } });
 
 const status = (env: Record<string, string> = {}) => runCli(['status', '--json'], { ...stack.env, ...env });
 const stateOf = (run: { json: () => any }) =>
@@ -26,7 +27,9 @@ const stateOf = (run: { json: () => any }) =>
 test('status lists every part of a healthy service, and exits with 0', async () => {
   // Temporal lists a worker once it has polled.
   await until(async () => {
-    const counts = await Promise.all(TASK_QUEUES.map((queue) => countPollers(stack.client, queue)));
+    const counts = await Promise.all(
+      [...TASK_QUEUES, CHECKOUT_TASK_QUEUE].map((queue) => countPollers(stack.client, queue)),
+    );
     return counts.every((count) => count > 0);
   }, 'a worker polls each task queue');
   const run = await status({ ORDERS_URL: stack.api.url });
@@ -46,6 +49,7 @@ test('status lists every part of a healthy service, and exits with 0', async () 
     'webhooks pending': 'ok',
     'webhooks exhausted': 'ok',
     'payments to reverse': 'ok',
+    lender: 'ok',
   });
   expect(run).toMatchObject({ code: 0, stderr: '' });
   const migrations = readdirSync(path.join(PACKAGE_ROOT, 'src/db/migrations')).sort();
@@ -53,6 +57,13 @@ test('status lists every part of a healthy service, and exits with 0', async () 
   expect(run.json().checks[1].detail).toBe(migrations.at(-1)!.replace(/\.sql$/, ''));
   const text = await runCli(['status'], stack.env);
   expect(text.stdout).toMatch(/^part +state +detail\n(.*\n)*version +ok +\S+\n$/);
+});
+
+test('status leaves out the hosted checkout if there is none', async () => {
+  const run = await status({ CHECKOUT_LENDER: 'none' });
+  expect(run.code).toBe(0);
+  expect(Object.keys(stateOf(run))).not.toEqual(expect.arrayContaining(['workers checkout']));
+  expect(Object.keys(stateOf(run))).not.toEqual(expect.arrayContaining(['payments to reverse']));
 });
 
 test('status reports a working Postgres as ok while its queries about the work that waits are slow', async () => {
@@ -129,7 +140,7 @@ test('status reports that Temporal accepts connections and answers no call', asy
   const client = createTemporalClient({ connectionOptions: { address: proxy.address }, namespace });
   await client.connection.workflowService.getSystemInfo({});
   proxy.blackHole();
-  const checks = await checkTemporal(() => Promise.resolve(client));
+  const checks = await checkTemporal(() => Promise.resolve(client), TASK_QUEUES);
   expect(new Set(checks.map(({ state }) => state))).toEqual(new Set(['failed', 'unknown']));
   await client.connection.close();
   proxy.stop();

@@ -19,7 +19,7 @@ const proxy = useResource(
 );
 let seller: TestSeller;
 beforeEach(async () => {
-  seller = await createSeller(stack.db);
+  seller = await createSeller(stack.db, undefined, { sandbox: true });
   proxy.failNext();
   proxy.requests.length = 0;
 });

@@ -35,7 +35,7 @@ function errorFor(options: AccountOptions, httpsOnly = false): string {
 }
 
 test('omitted options set nothing', () => {
-  expect(toAccountSettings({}, true)).toEqual({});
+  expect(toAccountSettings({}, true)).toEqual({ account: {}, branding: {} });
 });
 
 test('options become account settings in internal units', () => {
@@ -49,27 +49,31 @@ test('options become account settings in internal units', () => {
     rateLimit: '60',
   };
   expect(toAccountSettings({ ...options, brandColour: '#ABCDEF' }, true)).toEqual({
-    name: 'Shop',
-    defaultRedirectUrl: 'https://shop.example',
-    defaultCancelUrl: 'https://shop.example/cart',
-    pricing: {
-      representativeInterest: 0,
-      promotions: [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-05-31' }],
+    account: {
+      name: 'Shop',
+      defaultRedirectUrl: 'https://shop.example',
+      defaultCancelUrl: 'https://shop.example/cart',
+      pricing: {
+        representativeInterest: 0,
+        promotions: [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-05-31' }],
+      },
+      maxOrderAmountPence: 30,
+      rateLimit: 60,
     },
-    brandColour: '#abcdef',
-    maxOrderAmountPence: 30,
-    rateLimit: 60,
+    branding: { colour: '#abcdef' },
   });
 });
 
 test('pricing can be read from a file', () => {
   const pricing = `@${file('{"representative_interest":9.9}')}`;
-  expect(toAccountSettings({ pricing }, true)).toEqual({ pricing: { representativeInterest: 9.9, promotions: [] } });
+  expect(toAccountSettings({ pricing }, true).account).toEqual({
+    pricing: { representativeInterest: 9.9, promotions: [] },
+  });
 });
 
 test.each(Object.entries(SIGNATURES))('a logo is recognized as %s by its first bytes', (type, signature) => {
   const bytes = Buffer.concat([Buffer.from(signature, 'hex'), Buffer.alloc(20)]);
-  expect(toAccountSettings({ logo: file(bytes) }, true)).toEqual({ logo: { type, bytes } });
+  expect(toAccountSettings({ logo: file(bytes) }, true).branding).toEqual({ logo: { type, bytes } });
 });
 
 test('a logo can have at most 32 KiB', () => {

@@ -1,17 +1,18 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createCheckoutActivities } from '../../../../activities/checkout-activities';
-import { readBacklog } from '../../../../src/db/backlog';
-import { findLastPayment, recordPaymentStatus } from '../../../../src/checkout/db/payments';
+import type { OrderWorkflows } from '../../../../src/temporal/order-workflows';
+import { createOrderCore } from '../../../../src/checkout/order-core';
+import { findLastPayment, readPaymentBacklog, recordPaymentStatus } from '../../../../src/checkout/db/payments';
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
 import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
 import type { Channel, OrderEvent } from '../../../../src/domain/status';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../../src/checkout/payments/payment-provider';
-import { refreshPayment } from '../../../../src/checkout/payments/refresh-payment';
+import { refreshPayment } from '../../../../src/checkout/payments/settle-payment';
 import { createSandboxBank } from '../../../../src/checkout/payments/sandbox-bank';
 import { useDatabase } from '../../../support/database';
-import { insertNewOrder, saveHistory } from '../../../support/new-orders';
-import { applyEvents, atMinute, request } from '../../../support/order-histories';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents, atMinute, request } from '../../../support/domain-orders';
 
 const database = useDatabase('test');
 
@@ -37,14 +38,14 @@ async function insertPayment(
   { channel = 'api', startedAt = 1.5, status = 'processing' }: Options = {},
 ): Promise<string> {
   const { db } = database;
-  const history = await insertNewOrder(db);
-  await saveHistory(db, applyEvents(history, ...events.map((event) => request(event, { channel }))));
+  const order = await insertNewOrder(db);
+  await saveChanges(db, applyEvents(order, ...events.map((event) => request(event, { channel }))));
   await db.query("insert into payment (order_id, bank, status, started_at) values ($1, 'oak', $2, $3)", [
-    history.order.id,
+    order.id,
     status,
-    atMinute(startedAt),
+    atMinute(startedAt, order.createdAt),
   ]);
-  return history.order.id;
+  return order.id;
 }
 
 /** Makes one attempt at the activity, as the checkout's workflow does. */
@@ -53,8 +54,7 @@ function reverse(orderId: string, live: PaymentProvider = bank): Promise<void> {
     db: database.db,
     lenders: { sandbox: undefined, live: undefined },
     payments: { sandbox: undefined, live },
-    report: () => Promise.reject(new Error('not used')),
-    holdExpiry: () => Promise.reject(new Error('not used')),
+    core: createOrderCore({ db: database.db, workflows: {} as OrderWorkflows }),
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
     activities.reversePayments(orderId),
@@ -68,7 +68,7 @@ async function paymentOf(orderId: string): Promise<{ id: string; status: Payment
   );
   return rows[0]!;
 }
-const toReverse = async () => (await readBacklog(database.db)).paymentsToReverse;
+const toReverse = async () => (await readPaymentBacklog(database.db)).paymentsToReverse;
 
 const COMPLETED: OrderEvent[] = ['signup_started', 'approved', 'completed'];
 const CANCELLED: OrderEvent[] = ['signup_started', 'cancel'];

@@ -1,5 +1,5 @@
 import { NO_OFFER } from '../../../../src/checkout/domain/application';
-import { abortable } from '../../../../src/checkout/lender/abortable';
+import { abortable } from '../../../../src/checkout/lender/guard-lender';
 import type { Lender } from '../../../../src/checkout/lender/lender';
 
 const lender = (decide: Lender['decide']): Lender => abortable({ reviewTime: 'a day', quote: () => NO_OFFER, decide });

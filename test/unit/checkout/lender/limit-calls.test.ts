@@ -1,6 +1,6 @@
 import { NO_OFFER } from '../../../../src/checkout/domain/application';
 import type { Lender, LenderAnswer, LenderApplication } from '../../../../src/checkout/lender/lender';
-import { LenderBusy, limitCalls } from '../../../../src/checkout/lender/limit-calls';
+import { LenderBusy, limitCalls } from '../../../../src/checkout/lender/guard-lender';
 
 const APPLICATION = {} as LenderApplication;
 const FAILED: LenderAnswer = { kind: 'failed' };

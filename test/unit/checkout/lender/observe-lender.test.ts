@@ -1,6 +1,6 @@
 import { type Lender, type LenderApplication, LenderUnavailable } from '../../../../src/checkout/lender/lender';
 import { registry } from '../../../../src/telemetry/metrics';
-import { observeLender } from '../../../../src/checkout/lender/observe-lender';
+import { observeLender } from '../../../../src/checkout/lender/guard-lender';
 import { parseMetrics } from '../../../support/prometheus';
 
 const lenderThat = (decide: Lender['decide']): Lender => ({

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../../../../src/checkout/lender/test-customers';
-import { BANK_TEST_CUSTOMERS } from '../../../../src/checkout/payments/test-customers';
+import { BANK_TEST_CUSTOMERS, LENDER_TEST_CUSTOMERS, describeOutcome } from '../../../../src/checkout/test-customers';
 
 const PAGE = readFileSync(path.join(__dirname, '../../../../docs/hosted-checkout.md'), 'utf8');
 

@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import { repeatJobs } from '../concurrency/repeat-jobs';
+import type { Db } from '../db/pool';
+import type { CheckoutWorkflows } from './checkout-workflows';
+import { purgeApplicantData } from './db/applications';
+import { closeApplications, findUnfinishedCheckouts } from './db/payments';
+
+/** Rows that one statement changes, and checkouts that one round starts. */
+const BATCH = 500;
+
+/** Times in ms. */
+interface CheckoutJobOptions {
+  db: Db;
+  workflows: CheckoutWorkflows;
+  log: Logger;
+  /** Between two rounds. */
+  intervalMs: number;
+  /** How long after its order has closed an application's personal data is kept. */
+  applicationRetentionMs: number;
+}
+
+/**
+ * Starts checkouts that Temporal could not be told about, and deletes old personal data. Each job is safe to run in all
+ * workers at once.
+ * @returns a function that stops the jobs and resolves once they have stopped
+ */
+export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<void> {
+  const { db, workflows, log, intervalMs, applicationRetentionMs } = options;
+
+  async function startCheckouts(): Promise<void> {
+    await closeApplications(db);
+    for (const order of await findUnfinishedCheckouts(db, BATCH)) await workflows.start(order);
+  }
+
+  return repeatJobs(
+    [
+      [startCheckouts, intervalMs],
+      [() => purgeApplicantData(db, applicationRetentionMs, BATCH), intervalMs],
+    ],
+    log,
+  );
+}

@@ -1,0 +1,55 @@
+import { isProblem } from '../contracts/problem';
+import { findOrder, findSellersOfPayLinks } from '../db/find-orders';
+import type { Db } from '../db/pool';
+import type { Order } from '../domain/order';
+import type { Actor, ProgressEvent } from '../domain/status';
+import { reportProgress } from '../orders/change-order';
+import { notFound } from '../orders/not-found';
+import { readByPayLink, readStored } from '../orders/read-order';
+import type { OrderWorkflows } from '../temporal/order-workflows';
+
+export { notFound };
+
+/** What a report says besides its event. The actor is the customer unless it names another one. */
+export interface ReportedBy {
+  actor?: Actor;
+  reason?: string | null;
+}
+
+/**
+ * All that the hosted checkout uses of the order core. Its statements read one view, `checkout_order`, and no table of
+ * the core.
+ */
+export interface OrderCore {
+  /** Reads an order's row, which holds every acknowledged change. */
+  find(orderId: string): Promise<Order | undefined>;
+  /** Reads the row of the order that a pay link leads to. @throws Problem `not_found` */
+  findByPayLink(payLinkId: string): Promise<Order>;
+  /** Returns for each pay link the seller of its order, or undefined if no order has it. */
+  findSellers(payLinkIds: readonly string[]): Promise<(string | undefined)[]>;
+  /**
+   * Reports the customer's progress. Ignores a refusal: the order has changed since, and its row shows how.
+   * @throws Problem `service_unavailable` if it could not be reported, `not_found`
+   */
+  report(orderId: string, event: ProgressEvent, by?: ReportedBy): Promise<void>;
+  /** Keeps an order from expiring before a time. @throws CallNotMade */
+  holdExpiry(order: Order, until: Date): Promise<void>;
+}
+
+export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): OrderCore {
+  const { db, workflows } = deps;
+  return {
+    find: (orderId) => findOrder(db, orderId),
+    findByPayLink: (payLinkId) => readByPayLink(deps, payLinkId),
+    findSellers: (payLinkIds) => findSellersOfPayLinks(db, payLinkIds),
+    async report(orderId, event, { actor = 'customer', reason = null } = {}) {
+      try {
+        const stored = await readStored(deps, orderId);
+        await reportProgress(deps, stored, { event, reason, actor, channel: 'hosted_checkout' });
+      } catch (error) {
+        if (!isProblem(error, 'transition_not_allowed')) throw error;
+      }
+    },
+    holdExpiry: (order, until) => workflows.holdExpiry(order, until),
+  };
+}
