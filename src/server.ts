@@ -12,6 +12,7 @@ import { createCheckoutWorkflows } from './checkout/checkout-workflows';
 import { checkoutObstacle } from './checkout/hosted-checkout';
 import { createOrderCore } from './checkout/order-core';
 import { guardPayments } from './checkout/payments/guard-payments';
+import { quoteRepayments } from './checkout/quote-repayments';
 import { type Config, loadConfig } from './config';
 import { openDatabase } from './db/open-database';
 import type { Db } from './db/pool';
@@ -81,6 +82,7 @@ export async function startServer(
         lenders: { sandbox, live: lenders.live },
         sandboxBank: payments.sandbox,
       }),
+    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,

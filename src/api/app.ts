@@ -3,6 +3,7 @@ import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
+import type { QuoteRepayments } from '../orders/repayment-example';
 import { VERSION } from '../package';
 import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
@@ -12,8 +13,10 @@ import { GUIDES } from './guides';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
+import { unknownPath } from './path-ids';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
+import { repaymentRoutes } from './repayment-routes';
 import { requestLog } from './request-log';
 import { requestMetrics } from './request-metrics';
 import { signResponses } from './response-signature';
@@ -47,10 +50,13 @@ export interface AppOptions {
    * checkout.
    */
   checkout: Middleware<State> | undefined;
+  /** Undefined without the hosted checkout. */
+  quote: QuoteRepayments | undefined;
 }
 
 export function createApp(options: AppOptions): Koa<State> {
-  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, health, checkout, trace } = options;
+  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, health, checkout, quote, trace } =
+    options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
@@ -76,10 +82,14 @@ export function createApp(options: AppOptions): Koa<State> {
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   for (const basePath of api.basePaths) {
     mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
+    mount(app, repaymentRoutes(basePath, deps, quote, count), count);
     mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
   }
   app.use(count);
   mount(app, docsRoutes(document));
+  app.use(({ path }) => {
+    throw unknownPath(path, api.basePaths);
+  });
   return app;
 }
 

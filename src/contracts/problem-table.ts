@@ -49,7 +49,7 @@ export const PROBLEMS = {
     title: 'The API key is missing or invalid',
     cause:
       'The key is missing, unknown or revoked, its account is disabled, or it is the wrong kind of key, such as a seller key ' +
-      'on a checkout endpoint.',
+      'on a checkout endpoint or a webhook secret. `detail` states what the header has instead.',
     cure:
       'Check the key; `connection_check` shows whether it works. The operator creates, replaces and revokes keys. Requests ' +
       'without a valid key count towards the limit of their address.',
@@ -62,8 +62,7 @@ export const PROBLEMS = {
   sandbox_only: {
     status: 403,
     title: 'Only a sandbox account can do this',
-    cause:
-      'The call simulates a customer, or retrieves a webhook to forward it, and the account is live. Nothing changed.',
+    cause: 'The call simulates a customer, and the account is live. Nothing changed.',
     cure: 'Use the key and the orders of a sandbox account.',
     example: { detail: 'The order belongs to a live account. Only orders of a sandbox account can be simulated.' },
   },
@@ -71,10 +70,12 @@ export const PROBLEMS = {
     status: 404,
     title: 'Not found',
     cause:
-      'The path does not exist, as `detail` then states, or the resource does not exist or belongs to another seller: the ' +
-      'response does not reveal which of these two.',
-    cure: 'Check the IDs, and that the key belongs to the right seller.',
-    example: { detail: 'The resource does not exist or belongs to another seller.' },
+      'The path does not exist, an ID in it is not a UUID, it names another seller than that of the key, or the resource does ' +
+      'not exist or belongs to another seller. `detail` states which, except for the last two, which have the same response.',
+    cure: 'Check the IDs, and that the key belongs to the right seller: `detail` names the seller of the key.',
+    example: {
+      detail: 'The key belongs to the seller 2c9d6f0a-8f7e-4c55-b1d4-90b7a3a1c6e2, which has no order with this ID.',
+    },
   },
   method_not_allowed: {
     status: 405,

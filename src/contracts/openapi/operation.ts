@@ -13,13 +13,14 @@ export const TAGS = [
 
 type Examples = Record<string, { summary: string; value: unknown }>;
 
-/** An operation that requires a key, without the parts that all operations share. */
+/** An operation of the API, without the parts that all operations share. */
 interface Operation {
   operationId: string;
   tag: (typeof TAGS)[number]['name'];
   summary: string;
   description: string;
-  key: 'seller' | 'checkout';
+  /** Undefined for a public operation. */
+  key?: 'seller' | 'checkout';
   path: z.ZodRawShape;
   query?: z.ZodObject;
   headers?: z.ZodRawShape;
@@ -38,7 +39,7 @@ interface Operation {
   errors?: readonly ProblemCode[];
 }
 
-/** Errors of every operation that requires a key. */
+/** Errors of every operation; `unauthorized` only of those that require a key. */
 const COMMON_ERRORS: readonly ProblemCode[] = [
   'unauthorized',
   'not_found',
@@ -57,7 +58,7 @@ const BODY_ERRORS: readonly ProblemCode[] = [
 export function operation(own: Operation): ZodOpenApiOperationObject {
   const { operationId, summary, description, body, query, response } = own;
   const errors = [
-    ...COMMON_ERRORS,
+    ...COMMON_ERRORS.filter((code) => own.key !== undefined || code !== 'unauthorized'),
     ...(body ? BODY_ERRORS : []),
     ...(query ? (['invalid_request'] as const) : []),
     ...(own.conditional ? (['precondition_failed'] as const) : []),
@@ -68,7 +69,7 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
     tags: [own.tag],
     summary,
     description,
-    security: [{ [`${own.key}Key`]: [] }],
+    security: own.key === undefined ? [] : [{ [`${own.key}Key`]: [] }],
     requestParams: {
       path: z.object(own.path),
       ...(query && { query }),

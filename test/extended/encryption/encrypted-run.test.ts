@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
-import { verifyWebhook } from '../../../src/client/verify-webhook';
+import { verifyWebhook } from '../../../packages/client/src/verify-webhook';
 import { loadCodecServerConfig, loadConfig } from '../../../src/config';
 import { startCodecServer } from '../../../src/codec-server';
 import { activeWebhookSecrets } from '../../../src/db/secrets';
@@ -114,7 +114,7 @@ test('secrets are encrypted in Postgres, sign as before, and can be encrypted wi
   const stored = async () =>
     (
       await stack.db.query<{ secret: string }>(
-        'select secret from webhook_secret union all select secret from checkout_secret',
+        'select secret from webhook_secret union all select secret from service_secret',
       )
     ).rows;
   const keyIds = async () => (await stored()).map(({ secret }) => secret.split(':')[1]);
