@@ -114,7 +114,7 @@ test('secrets are encrypted in Postgres, sign as before, and can be encrypted wi
   const stored = async () =>
     (
       await stack.db.query<{ secret: string }>(
-        'select secret from webhook_secret union all select secret from checkout_secret',
+        'select secret from webhook_secret union all select secret from service_secret',
       )
     ).rows;
   const keyIds = async () => (await stored()).map(({ secret }) => secret.split(':')[1]);
