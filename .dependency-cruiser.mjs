@@ -47,7 +47,7 @@ const LAYERS = {
   postgres: [],
   db: ['domain', 'contracts', 'encryption', 'postgres'],
   // What it measures calls it. It knows senders by type, to wrap them.
-  telemetry: ['domain', 'db', 'postgres', 'package', 'webhooks:type'],
+  telemetry: ['domain', 'db', 'messages', 'postgres', 'package', 'webhooks:type'],
   webhooks: ['domain', 'contracts', 'encryption', 'db', 'postgres'],
   activities: ['domain', 'contracts', 'db', 'postgres', 'webhooks', 'telemetry', 'messages'],
   messages: ['domain'],
@@ -89,7 +89,7 @@ const LAYERS = {
   providers: ['checkout', 'config:type', 'postgres:type'],
   cli: [
     ...['domain', 'contracts', 'encryption', 'db', 'postgres', 'webhooks', 'telemetry', 'calls', 'temporal', 'orders'],
-    ...['checkout', 'providers', 'config', 'package'],
+    ...['checkout', 'providers', 'config', 'messages', 'package'],
   ],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],

@@ -1,12 +1,18 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { toStatusWebhook } from '../src/contracts/status-webhooks';
-import { type StoredOrder, findOrder } from '../src/db/find-orders';
+import { findOrder } from '../src/db/find-orders';
 import type { Db } from '../src/db/pool';
-import { markRowBehind, saveChange } from '../src/db/save-change';
-import { type Refusal, insertRefusal } from '../src/db/refusals';
+import { type Refusal, insertRefusal, markRowBehind, saveChange } from '../src/db/save-order';
 import { type WebhookRef, findPendingWebhook, findPendingWebhooks } from '../src/db/webhook-events';
-import { type OrderChange, type WorkflowOrderHistory, toWorkflowOrderHistory } from '../src/domain/order';
+import {
+  type Order,
+  type OrderChange,
+  type OrderState,
+  isStatusChange,
+  sequenceOf,
+  stateOf,
+} from '../src/domain/order';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChanges, reportRefusedSignal } from '../src/telemetry/report';
 import { ROW_BEHIND, ROW_CHANGED } from '../workflows/messages';
@@ -20,8 +26,6 @@ export interface OrderActivityOptions {
 interface SaveRequest {
   orderId: string;
   change: OrderChange;
-  /** Of the change's webhook; null if sellers get none for it. */
-  sequence: number | null;
 }
 
 /** Reads and writes of an order's row. Each is safe to repeat. */
@@ -35,10 +39,11 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
 
   return {
     /** Reads an order from its row, for a run that resumes it. */
-    async readOrder(orderId: string): Promise<{ history: WorkflowOrderHistory; pendingWebhooks: WebhookRef[] }> {
-      const stored = await findOrder(db, orderId);
-      if (!stored) throw ApplicationFailure.nonRetryable(`order ${orderId} has no row`, ROW_BEHIND);
-      return { history: toWorkflowOrderHistory(stored), pendingWebhooks: await findPendingWebhooks(db, orderId) };
+    async readOrder(orderId: string): Promise<{ state: OrderState; pendingWebhooks: WebhookRef[] }> {
+      const order = await findOrder(db, orderId);
+      if (!order) throw ApplicationFailure.nonRetryable(`order ${orderId} has no row`, ROW_BEHIND);
+      const state = stateOf(order.changes, order.expiresAt);
+      return { state, pendingWebhooks: await findPendingWebhooks(db, orderId) };
     },
 
     /**
@@ -46,20 +51,18 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
      * @returns the webhook to send; null if there is none
      * @throws ApplicationFailure ROW_CHANGED if the row has another change, or ROW_BEHIND if it lacks earlier ones
      */
-    async saveChange({ orderId, change, sequence }: SaveRequest): Promise<{ webhook: WebhookRef | null }> {
+    async saveChange({ orderId, change }: SaveRequest): Promise<{ webhook: WebhookRef | null }> {
       const { version } = change;
-      const stored = await findOrder(db, orderId);
-      if (!stored || stored.order.version < version - 1) throw await rowBehind(orderId, version - 1);
-      if (stored.order.version >= version) {
-        if (!isSaved(stored, change))
+      const order = await findOrder(db, orderId);
+      if (!order || order.version < version - 1) throw await rowBehind(orderId, version - 1);
+      if (order.version >= version) {
+        if (!isSaved(order, change))
           throw ApplicationFailure.nonRetryable(`the row has another version ${version}`, ROW_CHANGED);
-        return { webhook: sequence === null ? null : await findPendingWebhook(db, orderId, sequence) };
+        const sequence = sequenceOf(order.changes, change);
+        return { webhook: isStatusChange(change) ? await findPendingWebhook(db, orderId, sequence) : null };
       }
-      const webhook =
-        sequence === null || stored.order.webhookUrl === null
-          ? undefined
-          : { ...toStatusWebhook(stored, change, sequence, checkoutBaseUrl), request: currentRequestContext() };
-      const saved = await saveChange(db, orderId, change, webhook);
+      const webhook = toStatusWebhook(order, change, checkoutBaseUrl);
+      const saved = await saveChange(db, orderId, change, webhook, currentRequestContext());
       // Another save came in between. The next attempt of this activity finds out which.
       if (!saved) throw ApplicationFailure.retryable('the row has changed since it was read', ROW_CHANGED);
       reportChanges(log, orderId, [change]);
@@ -74,7 +77,7 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
   };
 }
 
-function isSaved({ changes }: StoredOrder, { version, event, at }: OrderChange): boolean {
+function isSaved({ changes }: Order, { version, event, at }: OrderChange): boolean {
   const saved = changes[version - 1];
   return saved?.event === event && saved.at === at;
 }

@@ -20,9 +20,9 @@ export function createResendActivities({ db, resend }: ResendActivityOptions) {
       findWebhooksToResend(db, selection, PAGE),
 
     async requestResend({ id, orderId }: { id: string; orderId: string }): Promise<void> {
-      const stored = await findOrder(db, orderId);
+      const order = await findOrder(db, orderId);
       // An order that waits for `reconcile` is left out: a new run would begin without the changes that its row lacks.
-      if (stored?.workflowVersion === null) await resend(stored.order, id);
+      if (order?.workflowVersion === null) await resend(order, id);
     },
   };
 }

@@ -1,26 +1,31 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { ChangeRequest, WorkflowOrderHistory } from '../src/domain/order';
+import type { ChangeRequest, OrderState } from '../src/domain/order';
 
 /** Order workflows and their saves. */
 export const ORDER_TASK_QUEUE = 'orders';
 /** Webhook attempts. Slow receivers have slots of their own, so that they delay no save. */
 export const WEBHOOK_TASK_QUEUE = 'webhooks';
 
-/** A run without a history reads the order's row. A first start carries it, which saves the read. */
+/** The id of an order's workflow is this, followed by the order's id. */
+export const WORKFLOW_ID_PREFIX = 'order-';
+
+export const workflowId = (orderId: string): string => `${WORKFLOW_ID_PREFIX}${orderId}`;
+
+/** A run without a state reads the order's row. A first start carries it, which saves the read. */
 export interface OrderWorkflowInput {
   orderId: string;
-  history?: WorkflowOrderHistory;
+  state?: OrderState;
   /** Of the run that this one continues, in ms. @see holdExpirySignal */
   heldUntil?: number;
 }
 
 /** The order as it is saved; null while a run that resumes it still reads the row. */
-export const getOrderQuery = defineQuery<WorkflowOrderHistory | null>('getOrder');
+export const getOrderQuery = defineQuery<OrderState | null>('getOrder');
 
 /** Returns the order once the change is saved. Fails with CHANGE_REFUSED if the status does not allow it. */
-export const cancelOrderUpdate = defineUpdate<WorkflowOrderHistory, [ChangeRequest]>('cancelOrder');
-export const reportProgressUpdate = defineUpdate<WorkflowOrderHistory, [ChangeRequest]>('reportProgress');
+export const cancelOrderUpdate = defineUpdate<OrderState, [ChangeRequest]>('cancelOrder');
+export const reportProgressUpdate = defineUpdate<OrderState, [ChangeRequest]>('reportProgress');
 
 /** For people and flows that use Temporal directly: `{"reason": "…"}`. */
 export const cancelSignal = defineSignal<[unknown?]>('cancel');

@@ -15,7 +15,7 @@ import {
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
 import type { OrderActivities } from '../activities';
-import { type ChangeOutcome, type WorkflowOrder, type WorkflowOrderHistory, decide } from '../src/domain/order';
+import { type OrderChange, type OrderState, decide, withChange } from '../src/domain/order';
 import { isFinal } from '../src/domain/status';
 import { Deliveries } from './deliveries';
 import {
@@ -40,9 +40,9 @@ const { readOrder, saveChange, recordRefusal } = proxyActivities<OrderActivities
 });
 
 /** One order. Ends when its status is final and no webhook is pending. */
-export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWorkflowInput): Promise<WorkflowOrder> {
+export async function orderWorkflow({ orderId, state, heldUntil = 0 }: OrderWorkflowInput): Promise<OrderState> {
   /** The order as it is saved; undefined until a run that resumes it has read the row. */
-  let saved: WorkflowOrderHistory | undefined = history;
+  let saved = state;
   /** Why this run has to end before the order does. */
   let failure: Error | undefined;
   let signalsInProgress = 0;
@@ -80,7 +80,7 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
   return CancellationScope.nonCancellable(async () => {
     if (!saved) {
       const row = await readOrder(orderId);
-      saved = row.history;
+      saved = row.state;
       deliveries.add(row.pendingWebhooks);
     }
     showStatus();
@@ -92,11 +92,11 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
       await waitUntil(() => !isChanging());
       await continueAsNew<typeof orderWorkflow>({ orderId, heldUntil });
     }
-    return loaded().order;
+    return loaded();
   });
 
   /** Makes a change and returns the order once it is saved. */
-  async function update(request: UncheckedRequest): Promise<WorkflowOrderHistory> {
+  async function update(request: UncheckedRequest): Promise<OrderState> {
     return CancellationScope.nonCancellable(async () => {
       await change(request);
       return loaded();
@@ -121,18 +121,17 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
     await oneAtATime.runExclusive(async () => {
       assertNotFailed();
       const { event } = request;
-      const outcome = isOrderEvent(event) ? decide(loaded(), { ...request, event }, now()) : REFUSED;
-      if (request.ifVersion?.includes(loaded().order.version) === false || outcome.kind === 'refused')
-        await onRefused(request);
-      else if (outcome.kind === 'change') await save(outcome);
+      const outcome = isOrderEvent(event) ? decide(loaded(), { ...request, event }, now()) : 'refused';
+      if (request.ifVersion?.includes(loaded().version) === false || outcome === 'refused') await onRefused(request);
+      else if (outcome !== 'repeat') await save(outcome);
     });
   }
 
-  async function save({ next, change, sequence }: Changed): Promise<void> {
-    const summary = `${change.event}: save ${next.order.status}`;
+  async function save(change: OrderChange): Promise<void> {
+    const summary = `${change.event}: save ${change.to}`;
     try {
-      const { webhook } = await saveChange.executeWithOptions({ summary }, [{ orderId, change, sequence }]);
-      saved = next;
+      const { webhook } = await saveChange.executeWithOptions({ summary }, [{ orderId, change }]);
+      saved = withChange(loaded(), change);
       showStatus();
       if (webhook) deliveries.add([webhook]);
     } catch (error) {
@@ -143,12 +142,12 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
   }
 
   async function recordRefused({ event, actor, channel, reason }: UncheckedRequest): Promise<void> {
-    const { status: from } = loaded().order;
+    const { status: from } = loaded();
     await recordRefusal({ id: uuid4(), orderId, event, from, actor, channel, reason, at: now() });
   }
 
   function refuse({ event, ifVersion }: UncheckedRequest): Promise<void> {
-    const { status, version } = loaded().order;
+    const { status, version } = loaded();
     if (ifVersion?.includes(version) === false)
       throw ApplicationFailure.nonRetryable(`the order has version ${version}`, VERSION_DIFFERS, version);
     throw ApplicationFailure.nonRetryable(`${event} is not allowed: the order is ${status}`, CHANGE_REFUSED, status);
@@ -156,9 +155,9 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
 
   /** Ends an order that is still open when it expires. */
   async function expire(): Promise<void> {
-    const { expiresAt } = loaded().order;
+    const { expiresAt } = loaded();
     if (expiresAt === null) return;
-    const isClosed = (): boolean => isFinal(loaded().order.status);
+    const isClosed = (): boolean => isFinal(loaded().status);
     for (;;) {
       const expiry = Math.max(Date.parse(expiresAt), heldUntil);
       const waitMs = expiry - Date.now();
@@ -176,7 +175,7 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
   }
 
   function isDone(): boolean {
-    return isFinal(loaded().order.status) && deliveries.isEmpty;
+    return isFinal(loaded().status) && deliveries.isEmpty;
   }
 
   /** @throws what ends this run before the order does */
@@ -189,7 +188,7 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
     if (failure !== undefined) throw failure;
   }
 
-  function loaded(): WorkflowOrderHistory {
+  function loaded(): OrderState {
     if (!saved) throw ApplicationFailure.nonRetryable('the order is not loaded yet');
     return saved;
   }
@@ -199,13 +198,10 @@ export async function orderWorkflow({ orderId, history, heldUntil = 0 }: OrderWo
   }
 
   function showStatus(): void {
-    const { status } = loaded().order;
+    const { status } = loaded();
     if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== status)
       upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
   }
 }
 
 const now = (): string => new Date().toISOString();
-
-const REFUSED = { kind: 'refused' } as const;
-type Changed = Extract<ChangeOutcome<WorkflowOrder>, { kind: 'change' }>;

@@ -5,6 +5,7 @@ import { Problem, invalidRequest } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
 import { findDuplicateKey } from './duplicate-key';
 import { hasTimedOut, requestTimeout } from './reject-request';
+import { describePlace, describeSyntaxError } from './syntax-error';
 
 /**
  * An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it.
@@ -45,11 +46,10 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
     // The decoder replaces bytes that are not UTF-8 with U+FFFD, so a body that contains it has probably lost text.
     const raw = ctx.request.rawBody;
     if (typeof raw !== 'string' || raw.trim() === '') throw new Problem('malformed_json', 'The body is empty.');
-    if (raw.includes('\ufffd')) {
-      throw new Problem(
-        'malformed_json',
-        'The body is not valid UTF-8, or contains U+FFFD, the replacement character.',
-      );
+    const replaced = raw.indexOf('\ufffd');
+    if (replaced >= 0) {
+      const what = 'The body is not valid UTF-8, or contains U+FFFD, the replacement character';
+      throw new Problem('malformed_json', `${what}, at ${describePlace(raw, replaced)}.`);
     }
     refuseDuplicateKeys(raw);
     await next();
@@ -94,8 +94,9 @@ async function firstEventOf(emitter: EventEmitter, names: readonly string[]): Pr
 /** The JSON body; undefined if the request has none. */
 export const bodyOf = ({ request }: Context): unknown => (request.rawBody === undefined ? undefined : request.body);
 
-function toProblem(error: Error & { type?: string; status?: number }, maxBytes: number): Problem {
-  if (error instanceof SyntaxError) return malformedJson(error);
+function toProblem(error: Error & { type?: string; status?: number; body?: string }, maxBytes: number): Problem {
+  if (error instanceof SyntaxError)
+    return new Problem('malformed_json', `The body is not valid JSON: ${describeSyntaxError(error.body ?? '')}.`);
   switch (error.type ?? String(error.status)) {
     case 'entity.too.large':
       return new Problem('payload_too_large', `The body may be at most ${maxBytes} bytes.`);
@@ -104,11 +105,4 @@ function toProblem(error: Error & { type?: string; status?: number }, maxBytes: 
     default:
       return new Problem('bad_request', 'The body could not be read.', { cause: error });
   }
-}
-
-/** V8's own message can quote the body. */
-function malformedJson({ message }: SyntaxError): Problem {
-  const [, position] = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message) ?? [];
-  const place = position === undefined ? '' : `: error at position ${position}`;
-  return new Problem('malformed_json', `The body is not valid JSON${place}.`);
 }

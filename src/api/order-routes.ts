@@ -13,13 +13,7 @@ import {
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
 import { accountErrors } from '../orders/account-errors';
-import {
-  cancelOrder,
-  type ChangedOrder,
-  reportProgress,
-  simulateProgress,
-  versionDiffers,
-} from '../orders/change-order';
+import { cancelOrder, reportProgress, simulateProgress, versionDiffers } from '../orders/change-order';
 import { createOrder, replayOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
@@ -49,9 +43,9 @@ export function orderRoutes(
     checkWebhookUrl: () => undefined,
   });
 
-  const sendOrder = (ctx: Context, { order, attachments }: ChangedOrder): void => {
+  const sendOrder = (ctx: Context, order: Order): void => {
     ctx.set('ETag', etagOf(order));
-    ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
+    ctx.body = { data: toOrderBody(order, deps.checkoutBaseUrl) };
   };
 
   /**
@@ -59,22 +53,22 @@ export function orderRoutes(
    * Temporal.
    */
   const sendCurrent = async (ctx: Context, stored: StoredOrder): Promise<void> => {
-    ctx.state.orderId = stored.order.id;
+    ctx.state.orderId = stored.id;
     const wanted = ifMatchOf(ctx);
     ctx.set('Order-Source', 'snapshot');
-    if (!wanted && respondNotModified(ctx, stored.order)) return;
-    const current = await readCurrent(deps, stored);
-    ctx.set('Order-Source', current.readFrom);
-    if (wanted?.includes(current.order.version) === false) {
+    if (!wanted && respondNotModified(ctx, stored)) return;
+    const { order, readFrom } = await readCurrent(deps, stored);
+    ctx.set('Order-Source', readFrom);
+    if (wanted?.includes(order.version) === false) {
       ctx.remove('Order-Source');
-      throw versionDiffers(current.order.version);
+      throw versionDiffers(order.version);
     }
-    if (!respondNotModified(ctx, current.order)) sendOrder(ctx, current);
+    if (!respondNotModified(ctx, order)) sendOrder(ctx, order);
   };
 
   const readOrder = async (ctx: Context, sellerId?: string): Promise<StoredOrder> => {
     const stored = await readStored(deps, orderIdOf(ctx), sellerId);
-    ctx.state.orderId = stored.order.id;
+    ctx.state.orderId = stored.id;
     return stored;
   };
 
@@ -88,7 +82,7 @@ export function orderRoutes(
    */
   const wantedVersions = async (ctx: Context, stored: StoredOrder): Promise<readonly number[] | undefined> => {
     const wanted = ifMatchOf(ctx);
-    if (!wanted || wanted.includes(stored.order.version)) return wanted;
+    if (!wanted || wanted.includes(stored.version)) return wanted;
     // The row of a restored backup is behind the workflow.
     const { version } = (await readCurrent(deps, stored)).order;
     if (!wanted.includes(version)) throw versionDiffers(version);

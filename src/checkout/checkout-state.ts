@@ -45,10 +45,10 @@ const STATE_BY_EVENT: Partial<Record<OrderEvent | 'created', ClosedState>> = {
   cancel: 'cancelled',
 };
 
-type StoredCheckout = Pick<Checkout, 'order' | 'changes' | 'application' | 'payment'>;
+type StoredCheckout = Pick<Checkout, 'order' | 'application' | 'payment'>;
 
 export function checkoutState(checkout: StoredCheckout): CheckoutState {
-  const { order, changes, application, payment } = checkout;
+  const { order, application, payment } = checkout;
   switch (order.status) {
     case 'CREATED':
     case 'PENDING':
@@ -64,7 +64,7 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
       return 'complete';
     case 'UNSUCCESSFUL': {
       // The first change decides: a declined order can be cancelled afterwards.
-      const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
+      const closing = order.changes.find(({ to }) => to === 'UNSUCCESSFUL');
       return (closing && STATE_BY_EVENT[closing.event]) ?? 'failed';
     }
   }

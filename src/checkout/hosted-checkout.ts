@@ -11,7 +11,7 @@ import {
 import { type Branding, findBranding } from './db/branding';
 import { findLastPayment } from './db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from './domain/application';
-import type { Order, OrderHistory, PaymentTerm } from '../domain/order';
+import type { Order, PaymentTerm } from '../domain/order';
 import { holdUntil } from './domain/expiry';
 import { type Payment, isCurrent } from './domain/payment';
 import type { OrderStatus } from '../domain/status';
@@ -50,7 +50,8 @@ export function checkoutObstacle(
 }
 
 /** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
-export interface Checkout extends OrderHistory {
+export interface Checkout {
+  order: Order;
   application: Application | undefined;
   /** The last payment that was started. */
   payment: Payment | undefined;
@@ -62,7 +63,7 @@ export interface Checkout extends OrderHistory {
  * @throws Problem `not_found`, or NoProviderError
  */
 export async function readCheckout(deps: CheckoutDependencies, payLinkId: string): Promise<Checkout> {
-  const { order, changes } = await deps.core.findByPayLink(payLinkId);
+  const order = await deps.core.findByPayLink(payLinkId);
   if (!order.sandbox && !deps.hasLiveLender) throw new NoProviderError();
   const [application, payment, branding] = await Promise.all([
     findApplication(deps.db, order.id),
@@ -72,7 +73,7 @@ export async function readCheckout(deps: CheckoutDependencies, payLinkId: string
   const allowedPaymentTerms = availableTerms(deps.payments, order);
   const asksForTerm = isUndecided(order.status) && !(payment && isCurrent(payment.status));
   if (asksForTerm && allowedPaymentTerms.length === 0) throw new NoProviderError();
-  return { order: { ...order, allowedPaymentTerms }, changes, application, payment, branding };
+  return { order: { ...order, allowedPaymentTerms }, application, payment, branding };
 }
 
 /** True while nobody has approved the order or closed it. */

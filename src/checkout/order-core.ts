@@ -1,7 +1,7 @@
 import { isProblem } from '../contracts/problem';
 import { findOrder, findSellersOfPayLinks } from '../db/find-orders';
 import type { Db } from '../db/pool';
-import type { Order, OrderHistory } from '../domain/order';
+import type { Order } from '../domain/order';
 import type { Actor, ProgressEvent } from '../domain/status';
 import { reportProgress } from '../orders/change-order';
 import { notFound } from '../orders/not-found';
@@ -24,7 +24,7 @@ export interface OrderCore {
   /** Reads an order's row, which holds every acknowledged change. */
   find(orderId: string): Promise<Order | undefined>;
   /** Reads the row of the order that a pay link leads to. @throws Problem `not_found` */
-  findByPayLink(payLinkId: string): Promise<OrderHistory>;
+  findByPayLink(payLinkId: string): Promise<Order>;
   /** Returns for each pay link the seller of its order, or undefined if no order has it. */
   findSellers(payLinkIds: readonly string[]): Promise<(string | undefined)[]>;
   /**
@@ -39,7 +39,7 @@ export interface OrderCore {
 export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): OrderCore {
   const { db, workflows } = deps;
   return {
-    find: async (orderId) => (await findOrder(db, orderId))?.order,
+    find: (orderId) => findOrder(db, orderId),
     findByPayLink: (payLinkId) => readByPayLink(deps, payLinkId),
     findSellers: (payLinkIds) => findSellersOfPayLinks(db, payLinkIds),
     async report(orderId, event, { actor = 'customer', reason = null } = {}) {

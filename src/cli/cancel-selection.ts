@@ -38,9 +38,9 @@ export async function* selectOpenOrders(db: Db, { status, ...filter }: OrderFilt
   for (const open of status === undefined ? OPEN_STATUSES : [status]) {
     for (let after: string | undefined; ;) {
       const page = await findOrders(db, { ...filter, status: open, after }, PAGE);
-      yield* page.map(({ order }) => order);
+      yield* page;
       if (page.length < PAGE) break;
-      after = page.at(-1)?.order.id;
+      after = page.at(-1)?.id;
     }
   }
 }
@@ -61,8 +61,8 @@ export async function cancelSelection(
 
   async function cancel({ id, status }: Selected): Promise<NotCancelled | undefined> {
     const stored = await findOrder(db, id);
-    if (stored?.order.status !== status) {
-      return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.order.status} now` };
+    if (stored?.status !== status) {
+      return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.status} now` };
     }
     try {
       await cancelForOperator({ db, workflows }, stored, reason);

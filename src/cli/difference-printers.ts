@@ -1,5 +1,5 @@
 import { DIFFERENCES, REPAIRS, type Difference, type Repair } from '../orders/reconcile';
-import type { OrderHistory, OrderState } from '../domain/order';
+import type { OrderState } from '../domain/order';
 import { write } from './output';
 
 /** The result of a repair. `error`: why it failed, in one line. */
@@ -30,8 +30,8 @@ function describeRepair(result: RepairResult): string {
   return result.repair === 'failed' ? `repair failed: ${result.error}` : REPAIRS[result.repair];
 }
 
-function describe(state: Pick<OrderHistory<OrderState>, 'order'> | undefined): string {
-  return state ? `version ${state.order.version}, ${state.order.status}` : 'none';
+function describe(state: OrderState | undefined): string {
+  return state ? `version ${state.version}, ${state.status}` : 'none';
 }
 
 /** For `--json`: one JSON document. */
@@ -40,12 +40,12 @@ export function jsonPrinter(): Printer {
   return {
     open: () => write('{"differences": ['),
     difference: async ({ kind, orderId, row, run, saved }, result) => {
-      const { version = null, status = null } = saved?.order ?? {};
+      const { version = null, status = null } = saved ?? {};
       const body = {
         order_id: orderId,
-        seller_id: row?.order.sellerId ?? run?.sellerId ?? null,
+        seller_id: row?.sellerId ?? run?.sellerId ?? null,
         difference: kind,
-        row: row ? { version: row.order.version, status: row.order.status } : null,
+        row: row ? { version: row.version, status: row.status } : null,
         workflow: run ? { running: run.isRunning, version, status } : null,
         ...result,
       };

@@ -30,7 +30,6 @@ export async function requireOrder(services: Services, text: string): Promise<St
   const orders = await findOrdersById(db, ids.slice(0, MAX_LISTED));
   if (ids.length === 1 && orders[0]) return orders[0];
   const rows = orders
-    .map(({ order }) => order)
     .sort((one, other) => other.createdAt.localeCompare(one.createdAt))
     .map((order) => ({
       id: order.id,
@@ -48,7 +47,7 @@ export async function requireOrder(services: Services, text: string): Promise<St
  */
 export async function requireOrderIds({ db }: Services, text: string): Promise<string[]> {
   const order = isUuid(text) ? await findOrder(db(), text) : undefined;
-  const ids = order ? [order.order.id] : await findOrderIds(db(), text.normalize('NFC'));
+  const ids = order ? [order.id] : await findOrderIds(db(), text.normalize('NFC'));
   if (ids.length === 0) throw new CliError(`order ${text} does not exist`);
   return ids;
 }

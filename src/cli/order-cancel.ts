@@ -53,13 +53,13 @@ export function addOrderCancel(order: Command, services: Services): void {
 
 async function cancelOne(services: Services, id: string, reason: string | undefined, command: Command): Promise<void> {
   const stored = await requireOrder(services, id);
-  const { order: cancelled } = await asAction(services, (workflows) =>
+  const cancelled = await asAction(services, (workflows) =>
     cancelForOperator({ db: services.db(), workflows }, stored, reason ?? null),
   );
-  const isRepeat = cancelled.version === stored.order.version;
+  const isRepeat = cancelled.version === stored.version;
   await print(
     command,
-    { id: stored.order.id, status: cancelled.status, cancelled_at: cancelled.cancelledAt },
+    { id: stored.id, status: cancelled.status, cancelled_at: cancelled.cancelledAt },
     isRepeat && reason !== undefined ? 'The order was already cancelled: the reason was not recorded.' : undefined,
   );
 }

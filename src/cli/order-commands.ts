@@ -1,16 +1,21 @@
 import { type Command, Option } from 'commander';
 import { loadCheckoutBaseUrl } from '../config';
+import { listPayments } from '../checkout/db/list-payments';
 import { toOrderBody } from '../contracts/order-mapper';
 import { type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
-import { workflowId } from '../domain/order';
+import { workflowId } from '../../workflows/messages';
 import { integer, timeOption, uuid } from './arguments';
 import { requireOrder } from './look-up';
+import { toPaymentRow } from './payment-commands';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
 import { type Row, print, toMode } from './output';
 import type { Services } from './services';
+
+/** Of an order: at most one is not over, and each takes a customer a minute. */
+const MAX_PAYMENTS = 1000;
 
 interface ListOptions {
   seller?: string;
@@ -33,11 +38,13 @@ export function addOrderCommands(program: Command, services: Services): void {
 function addShow(order: Command, services: Services): void {
   order
     .command('show')
-    .description('show one order, from Postgres')
+    .description('show one order and its payments, from Postgres')
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
       const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
-      await print(command, toRow(await requireOrder(services, id), checkoutBaseUrl));
+      const stored = await requireOrder(services, id);
+      const payments = await listPayments(services.db(), { orderIds: [stored.id] }, MAX_PAYMENTS);
+      await print(command, { ...toRow(stored, checkoutBaseUrl), payments: payments.map(toPaymentRow) });
     });
 }
 
@@ -55,11 +62,11 @@ function addList(order: Command, services: Services): void {
     .action(async ({ seller, since, until, limit, after, ...filter }: ListOptions, command: Command) => {
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
       const last = after === undefined ? undefined : await requireOrder(services, after);
-      const page = { ...filter, ...range, sellerId: seller, after: last?.order.id };
+      const page = { ...filter, ...range, sellerId: seller, after: last?.id };
       const orders = await findOrders(services.db(), page, limit);
       await print(
         command,
-        orders.map(({ order: listed }) => ({
+        orders.map((listed) => ({
           id: listed.id,
           seller_id: listed.sellerId,
           seller_name: listed.sellerName,
@@ -80,20 +87,20 @@ function addTimeline(order: Command, services: Services): void {
     .description('list the changes, refused signals and webhook attempts of an order, oldest first')
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
-      const { order: found } = await requireOrder(services, id);
+      const found = await requireOrder(services, id);
       await printTimeline(command, services.db(), found.id);
     });
 }
 
-function toRow({ order, attachments, started }: StoredOrder, checkoutBaseUrl: string): Row {
+function toRow(order: StoredOrder, checkoutBaseUrl: string): Row {
   return {
-    ...toOrderBody(order, attachments, checkoutBaseUrl),
+    ...toOrderBody(order, checkoutBaseUrl),
     seller_id: order.sellerId,
     mode: toMode(order.sandbox),
     webhook_url: order.webhookUrl,
     expires_at: order.expiresAt,
     version: order.version,
     workflow_id: workflowId(order.id),
-    workflow_started: started,
+    workflow_started: order.started,
   };
 }

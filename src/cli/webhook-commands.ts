@@ -118,11 +118,11 @@ async function resendByIds(services: Services, ids: string[], command: Command):
     const webhook = await findListedWebhook(db, id);
     const stored = webhook && (await findOrder(db, webhook.orderId));
     if (!stored) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
-    if (stored.workflowVersion !== null) throw new CliError(`order ${stored.order.id} waits for reconcile`);
+    if (stored.workflowVersion !== null) throw new CliError(`order ${stored.id} waits for reconcile`);
     selected.set(id, stored);
   }
   const workflows = await services.workflows();
-  for (const [id, { order }] of selected) await workflows.resendWebhook(order, id);
+  for (const [id, order] of selected) await workflows.resendWebhook(order, id);
   await print(command, { resending: selected.size });
 }
 

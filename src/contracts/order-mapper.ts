@@ -1,26 +1,23 @@
 import { penceToPounds } from '../domain/money';
-import type { Attachments, Order, Pricing } from '../domain/order';
+import type { Order, OrderFacts, Pricing } from '../domain/order';
 import type { CreatedOrderBody, OrderBody, PricingBody } from './order-schemas';
 
-export function orderUrl(order: Pick<Order, 'payLinkId'>, checkoutBaseUrl: string): string {
+export function orderUrl(order: Pick<OrderFacts, 'payLinkId'>, checkoutBaseUrl: string): string {
   return `${checkoutBaseUrl}/pay/${order.payLinkId}/`;
 }
 
-export function toCreatedOrderBody(
-  order: Omit<Order, 'createdAt' | 'updatedAt' | 'expiresAt'>,
-  checkoutBaseUrl: string,
-): CreatedOrderBody {
+export function toCreatedOrderBody(order: OrderFacts, checkoutBaseUrl: string): CreatedOrderBody {
   return {
     id: order.id,
     amount: penceToPounds(order.amountPence),
     reference: order.reference,
     order_url: orderUrl(order, checkoutBaseUrl),
-    status: order.status,
+    status: 'CREATED',
     allowed_payment_terms: [...order.allowedPaymentTerms],
   };
 }
 
-export function toOrderBody(order: Order, { source, metaData }: Attachments, checkoutBaseUrl: string): OrderBody {
+export function toOrderBody(order: Order, checkoutBaseUrl: string): OrderBody {
   return {
     id: order.id,
     amount: penceToPounds(order.amountPence),
@@ -40,8 +37,8 @@ export function toOrderBody(order: Order, { source, metaData }: Attachments, che
     ...(order.expiresAt !== null && { expires_at: order.expiresAt }),
     ...(order.cancelledAt !== null && { cancelled_at: order.cancelledAt }),
     ...(order.unsuccessfulReason !== null && { unsuccessful_reason: order.unsuccessfulReason }),
-    ...(source !== null && { source }),
-    ...(metaData !== null && { meta_data: metaData }),
+    ...(order.source !== null && { source: order.source }),
+    ...(order.metaData !== null && { meta_data: order.metaData }),
   };
 }
 

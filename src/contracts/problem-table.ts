@@ -30,10 +30,10 @@ export const PROBLEMS = {
     status: 400,
     title: 'The request body is not valid JSON',
     cause:
-      'The body is empty, is not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. If the position of ' +
-      'the error is known, `detail` contains it, counted from 0.',
+      'The body is empty, is not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
+      'place: line and column, counted from 1, and the characters before it.',
     cure: 'Fix the request. Nothing changed.',
-    example: { detail: 'The body is not valid JSON: error at position 27.' },
+    example: { detail: 'The body is not valid JSON: `}` is unexpected at line 1, column 28, after `": 1234.5,`.' },
   },
   bad_request: {
     status: 400,

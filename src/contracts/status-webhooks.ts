@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Attachments, type OrderChange, type OrderHistory, stateAfter, withState } from '../domain/order';
-import type { RequestContext } from '../domain/request-context';
+import { type Order, type OrderChange, isStatusChange, sequenceOf, withChange } from '../domain/order';
 import { toOrderBody } from './order-mapper';
 import { toOrderStatusChanged } from './webhook-mapper';
 
@@ -10,19 +9,18 @@ export interface StatusWebhook {
   sequence: number;
   /** The exact text that is signed and sent. */
   body: string;
-  /** The request that made the change. */
-  request?: RequestContext | undefined;
 }
 
-/** The webhook for a status change. It shows the order as the change left it. */
-export function toStatusWebhook(
-  { order, changes, attachments }: OrderHistory & { attachments: Attachments },
-  change: OrderChange,
-  sequence: number,
-  checkoutBaseUrl: string,
-): StatusWebhook {
-  const after = withState(order, stateAfter({ order, changes: [...changes, change] }, change));
-  const body = JSON.stringify(toOrderStatusChanged(change, toOrderBody(after, attachments, checkoutBaseUrl), sequence));
+/**
+ * The webhook for a change. It shows the order as the change leaves it.
+ * @param order before the change
+ * @returns undefined if the status stays the same, or the order has no webhook URL
+ */
+export function toStatusWebhook(order: Order, change: OrderChange, checkoutBaseUrl: string): StatusWebhook | undefined {
+  if (order.webhookUrl === null || !isStatusChange(change)) return undefined;
+  const after = withChange(order, change);
+  const sequence = sequenceOf(after.changes, change);
+  const body = JSON.stringify(toOrderStatusChanged(change, toOrderBody(after, checkoutBaseUrl), sequence));
   return { id: webhookId(order.id, sequence, body), sequence, body };
 }
 

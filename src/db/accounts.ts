@@ -21,24 +21,13 @@ export interface Account extends AccountSettings {
   disabledAt: Date | null;
 }
 
-interface AccountRow extends Omit<Account, 'maxOrderAmountPence'> {
-  maxOrderAmountPence: string | null;
-}
-
 const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedirectUrl",
   default_cancel_url as "defaultCancelUrl", pricing, max_order_amount_pence as "maxOrderAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 
-function toAccount({ maxOrderAmountPence, ...row }: AccountRow): Account {
-  return {
-    ...row,
-    maxOrderAmountPence: maxOrderAmountPence === null ? null : Number(maxOrderAmountPence),
-  };
-}
-
 export async function findAccount(db: DbClient, sellerId: string): Promise<Account | undefined> {
-  const { rows } = await db.query<AccountRow>(`select ${ACCOUNT_COLUMNS} from seller where id = $1`, [sellerId]);
-  return rows[0] && toAccount(rows[0]);
+  const { rows } = await db.query<Account>(`select ${ACCOUNT_COLUMNS} from seller where id = $1`, [sellerId]);
+  return rows[0];
 }
 
 /**
@@ -46,12 +35,12 @@ export async function findAccount(db: DbClient, sellerId: string): Promise<Accou
  * @param name only accounts whose name contains this text, in any case
  */
 export async function listAccounts(db: DbClient, name?: string): Promise<Account[]> {
-  const { rows } = await db.query<AccountRow>(
+  const { rows } = await db.query<Account>(
     `select ${ACCOUNT_COLUMNS} from seller where $1::text is null or strpos(lower(name), lower($1)) > 0
      order by created_at, id`,
     [name],
   );
-  return rows.map(toAccount);
+  return rows;
 }
 
 /**

@@ -16,11 +16,12 @@ interface NewKey {
 export async function createKey(db: DbClient, owner: KeyOwner, label: string | null = null): Promise<NewKey> {
   const prefix = await prefixOf(db, owner);
   const key = prefix + randomBytes(32).toString('base64url');
-  const { rows } = await db.query<{ id: string }>(
+  const { rows } = await db.query<{ id: number }>(
     'insert into api_key (digest, kind, seller_id, label, starts_with) values ($1, $2, $3, $4, $5) returning id',
     [keyDigest(key), owner.kind, sellerIdOf(owner), label, key.slice(0, prefix.length + SHOWN_CHARACTERS)],
   );
-  return { id: Number(rows[0]?.id), key };
+  if (!rows[0]) throw new Error('the insert returned no row');
+  return { id: rows[0].id, key };
 }
 
 /** People recognize a key by its prefix. The service looks at the account instead. */
@@ -45,12 +46,12 @@ export interface ListedKey {
 
 /** Lists the keys of an owner, oldest first, revoked ones included. */
 export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey[]> {
-  const { rows } = await db.query<Omit<ListedKey, 'id'> & { id: string }>(
+  const { rows } = await db.query<ListedKey>(
     `select id, starts_with as "startsWith", label, created_at as "createdAt", revoked_at as "revokedAt"
      from api_key where kind = $1 and seller_id is not distinct from $2 order by id`,
     [owner.kind, sellerIdOf(owner)],
   );
-  return rows.map((row) => ({ ...row, id: Number(row.id) }));
+  return rows;
 }
 
 /**

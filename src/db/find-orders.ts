@@ -1,100 +1,59 @@
-import type { Attachments, Order, OrderChange, OrderHistory } from '../domain/order';
-import { type OrderStatus, unsuccessfulReason } from '../domain/status';
+import { type Order, type OrderChange, type OrderFacts, stateOf } from '../domain/order';
+import type { OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
-
-/** An order without its timeline, as lists show it. */
-interface ListedOrder {
-  order: Order;
-  attachments: Attachments;
-}
+import { type Columns, isoOf, jsonOf, selectionOf, statement } from './statement';
 
 /** An order as Postgres holds it. */
-export interface StoredOrder extends ListedOrder, OrderHistory {
+export interface StoredOrder extends Order {
   /** True once its workflow has been started. */
   started: boolean;
   /** The version that its workflow has, if the row of a restored backup lacks changes; null for every other order. */
   workflowVersion: number | null;
 }
 
-interface OrderRow
-  extends
-    Omit<Order, 'amountPence' | 'createdAt' | 'expiresAt' | 'cancelledAt' | 'updatedAt' | 'unsuccessfulReason'>,
-    Attachments {
-  amountPence: string;
-  createdAt: Date;
-  expiresAt: Date | null;
-  cancelledAt: Date | null;
-  updatedAt: Date;
-  /** The event that made the order UNSUCCESSFUL; null in another status. */
-  unsuccessfulEvent: string | null;
-}
+/** In `orders`. Reads and the insert are made from it. */
+export const FACT_COLUMNS: Columns<OrderFacts> = {
+  id: 'id',
+  sellerId: 'seller_id',
+  sellerName: 'seller_name',
+  sandbox: 'sandbox',
+  amountPence: 'amount_pence',
+  reference: 'reference',
+  allowedPaymentTerms: 'allowed_payment_terms',
+  redirectUrl: 'redirect_url',
+  cancelUrl: 'cancel_url',
+  webhookUrl: 'webhook_url',
+  payLinkId: 'pay_link_id',
+  pricing: 'pricing',
+  source: 'source',
+  metaData: 'meta_data',
+};
 
-interface StoredOrderRow extends OrderRow {
-  started: boolean;
-  workflowVersion: number | null;
-  changes: (Omit<OrderChange, 'at'> & { at: string })[];
-}
-
-/** SQL: the changes of an order `o`, oldest first. */
-const CHANGES = `(
-  select coalesce(json_agg(json_build_object('version', t.version, 'event', t.event, 'from', t.from_status,
-    'to', t.to_status, 'actor', t.actor, 'channel', t.channel, 'reason', t.reason, 'at', t.at) order by t.version), '[]')
-  from order_timeline t where t.order_id = o.id and t.version is not null)`;
-
-/** SQL, true for an order `o` whose workflow has been started. */
-const STARTED = 'not exists (select from start_request s where s.order_id = o.id)';
+/** In `order_timeline`. Reads and saves are made from it. */
+export const CHANGE_COLUMNS: Columns<OrderChange> = {
+  version: 'version',
+  event: 'event',
+  from: 'from_status',
+  to: 'to_status',
+  actor: 'actor',
+  channel: 'channel',
+  reason: 'reason',
+  at: 'at',
+};
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
-const ORDER_COLUMNS = `o.id, o.seller_id as "sellerId", o.seller_name as "sellerName", o.sandbox,
-  o.amount_pence as "amountPence", o.reference, o.allowed_payment_terms as "allowedPaymentTerms",
-  o.redirect_url as "redirectUrl", o.cancel_url as "cancelUrl", o.webhook_url as "webhookUrl",
-  o.pay_link_id as "payLinkId", o.pricing, o.source, o.meta_data as "metaData", o.created_at as "createdAt",
-  o.expires_at as "expiresAt", o.version, o.status, o.cancelled_at as "cancelledAt",
-  (select t.at from order_timeline t where t.order_id = o.id and t.version = o.version) as "updatedAt",
-  case when o.status = 'UNSUCCESSFUL' then (select t.event from order_timeline t where t.order_id = o.id
-    and t.to_status = 'UNSUCCESSFUL' and t.version is not null order by t.version limit 1) end as "unsuccessfulEvent"`;
+const ORDER_COLUMNS = `${selectionOf(FACT_COLUMNS)}, ${isoOf('expires_at')} as "expiresAt",
+  not exists (select from start_request s where s.order_id = o.id) as started, workflow_version as "workflowVersion",
+  (select json_agg(${jsonOf({ ...CHANGE_COLUMNS, at: isoOf('at') })} order by version)
+   from order_timeline t where t.order_id = o.id and version is not null) as changes`;
 
-/** SQL: the columns of `StoredOrderRow`, of an order `o`. */
-const STORED_ORDER_COLUMNS = `${ORDER_COLUMNS}, ${STARTED} as started, o.workflow_version as "workflowVersion",
-  ${CHANGES} as changes`;
+type OrderRow = OrderFacts & Pick<StoredOrder, 'expiresAt' | 'started' | 'workflowVersion' | 'changes'>;
 
-/** Names each field, because rows may have further columns. */
-function toListedOrder(row: OrderRow): ListedOrder {
-  return {
-    order: {
-      id: row.id,
-      sellerId: row.sellerId,
-      sellerName: row.sellerName,
-      sandbox: row.sandbox,
-      amountPence: Number(row.amountPence),
-      reference: row.reference,
-      allowedPaymentTerms: row.allowedPaymentTerms,
-      redirectUrl: row.redirectUrl,
-      cancelUrl: row.cancelUrl,
-      webhookUrl: row.webhookUrl,
-      payLinkId: row.payLinkId,
-      pricing: row.pricing,
-      createdAt: row.createdAt.toISOString(),
-      expiresAt: row.expiresAt?.toISOString() ?? null,
-      version: row.version,
-      status: row.status,
-      cancelledAt: row.cancelledAt?.toISOString() ?? null,
-      updatedAt: row.updatedAt.toISOString(),
-      unsuccessfulReason: row.unsuccessfulEvent === null ? null : unsuccessfulReason(row.unsuccessfulEvent, row.status),
-    },
-    attachments: { source: row.source, metaData: row.metaData },
-  };
-}
-
-function toStoredOrder(row: StoredOrderRow): StoredOrder {
-  const { started, workflowVersion } = row;
-  return { ...toListedOrder(row), changes: toChanges(row.changes), started, workflowVersion };
-}
-
-/** Postgres writes times into JSON in its own time zone. */
-function toChanges(changes: StoredOrderRow['changes']): OrderChange[] {
-  return changes.map((change) => ({ ...change, at: new Date(change.at).toISOString() }));
-}
+/** The timeline has the state: the columns of the row are for searches and for saves. */
+const toStoredOrder = ({ expiresAt, changes, ...row }: OrderRow): StoredOrder => ({
+  ...row,
+  ...stateOf(changes, expiresAt),
+});
 
 /** Locks the order's row until the transaction ends. */
 export async function lockOrder(client: DbClient, orderId: string): Promise<void> {
@@ -103,8 +62,8 @@ export async function lockOrder(client: DbClient, orderId: string): Promise<void
 
 /** Reads several orders. Ids of orders that do not exist are left out. */
 export async function findOrdersById(db: DbClient, ids: readonly string[]): Promise<StoredOrder[]> {
-  const { rows } = await db.query<StoredOrderRow>(
-    `select ${STORED_ORDER_COLUMNS} from orders o where o.id = any($1::uuid[]) order by o.id`,
+  const { rows } = await db.query<OrderRow>(
+    `select ${ORDER_COLUMNS} from orders o where o.id = any($1::uuid[]) order by o.id`,
     [ids],
   );
   return rows.map(toStoredOrder);
@@ -146,18 +105,18 @@ export async function findOrdersToCompare(
 
 /** @param sellerId if given, only this seller's order is found */
 export async function findOrder(db: DbClient, orderId: string, sellerId?: string): Promise<StoredOrder | undefined> {
-  const { rows } = await db.query<StoredOrderRow>({
+  const { rows } = await db.query<OrderRow>({
     name: 'find_order',
-    text: `select ${STORED_ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
+    text: `select ${ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
     values: [orderId, sellerId],
   });
   return rows[0] && toStoredOrder(rows[0]);
 }
 
 export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promise<StoredOrder | undefined> {
-  const { rows } = await db.query<StoredOrderRow>({
+  const { rows } = await db.query<OrderRow>({
     name: 'find_order_by_pay_link',
-    text: `select ${STORED_ORDER_COLUMNS} from orders o where o.pay_link_id = $1`,
+    text: `select ${ORDER_COLUMNS} from orders o where o.pay_link_id = $1`,
     values: [payLinkId],
   });
   return rows[0] && toStoredOrder(rows[0]);
@@ -203,12 +162,12 @@ export async function findOrderByReference(
   sellerId: string,
   reference: string,
 ): Promise<Pick<Order, 'id' | 'payLinkId' | 'status' | 'amountPence'> | undefined> {
-  const { rows } = await db.query<Pick<OrderRow, 'id' | 'payLinkId' | 'status' | 'amountPence'>>(
+  const { rows } = await db.query<Pick<Order, 'id' | 'payLinkId' | 'status' | 'amountPence'>>(
     `select id, pay_link_id as "payLinkId", status, amount_pence as "amountPence" from orders
      where seller_id = $1 and reference = $2 and status <> 'UNSUCCESSFUL'`,
     [sellerId, reference],
   );
-  return rows[0] && { ...rows[0], amountPence: Number(rows[0].amountPence) };
+  return rows[0];
 }
 
 export interface OrderFilter {
@@ -236,20 +195,27 @@ export async function findOrders(
   filter: OrderFilter,
   limit: number,
   maxBytes: number | null = null,
-): Promise<(ListedOrder & { metaDataBytes: number })[]> {
+): Promise<(StoredOrder & { metaDataBytes: number })[]> {
   const { sellerId, status, reference, createdFrom, createdBefore, after } = filter;
   const { rows } = await db.query<OrderRow & { metaDataBytes: number }>(
-    `select * from (select *, sum("metaDataBytes") over (
-       order by "createdAt" desc, id desc rows between unbounded preceding and 1 preceding) as bytes_before from (
-     select ${ORDER_COLUMNS}, least(coalesce(octet_length(o.meta_data::text), 0), ${MAX_COUNTED}) as "metaDataBytes" from orders o
-     where ($1::uuid is null or o.seller_id = $1) and ($2::text is null or o.status = $2)
-       and ($3::text is null or o.reference = $3)
-       and ($4::timestamptz is null or o.created_at >= $4) and ($5::timestamptz is null or o.created_at < $5)
-       and ($6::uuid is null or (o.created_at, o.id) < (
-         select created_at, id from orders where id = $6 and ($1::uuid is null or seller_id = $1)))
-     order by o.created_at desc, o.id desc limit $7) as page) as sized
-     where $8::integer is null or coalesce(bytes_before, 0) <= $8 order by "createdAt" desc, id desc`,
-    [sellerId, status, reference, createdFrom, createdBefore, after, limit, maxBytes],
+    statement(
+      `with page as (
+         select *, least(coalesce(octet_length(meta_data::text), 0), ${MAX_COUNTED}) as bytes from orders
+         where (:sellerId::uuid is null or seller_id = :sellerId) and (:status::text is null or status = :status)
+           and (:reference::text is null or reference = :reference)
+           and (:createdFrom::timestamptz is null or created_at >= :createdFrom)
+           and (:createdBefore::timestamptz is null or created_at < :createdBefore)
+           and (:after::uuid is null or (created_at, id) < (
+             select created_at, id from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)))
+         order by created_at desc, id desc limit :limit
+       ), sized as (
+         select *, sum(bytes) over (order by created_at desc, id desc
+           rows between unbounded preceding and 1 preceding) as bytes_before from page
+       )
+       select ${ORDER_COLUMNS}, bytes as "metaDataBytes" from sized o
+       where :maxBytes::integer is null or coalesce(bytes_before, 0) <= :maxBytes order by created_at desc, id desc`,
+      { sellerId, status, reference, createdFrom, createdBefore, after, limit, maxBytes },
+    ),
   );
-  return rows.map((row) => ({ ...toListedOrder(row), metaDataBytes: row.metaDataBytes }));
+  return rows.map(({ metaDataBytes, ...row }) => ({ ...toStoredOrder(row), metaDataBytes }));
 }

@@ -1,5 +1,8 @@
 import pg from 'pg';
 
+// Amounts, ids and positions are far below 2^53. The driver's default is text.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+
 export type Db = pg.Pool;
 export type DbClient = pg.Pool | pg.PoolClient;
 

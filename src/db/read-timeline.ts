@@ -5,7 +5,7 @@ import type { DbClient } from './pool';
 /** An entry of an order's timeline: a change, a refused signal or a webhook attempt. */
 export interface TimelineEntry {
   /** Orders the entries. New entries get higher positions than those that were read. */
-  position: string;
+  position: number;
   at: Date;
   changeOrRefusal: ChangeOrRefusal | null;
   webhook: { id: string; sequence: number; state: WebhookState; nextAttemptAt: string | null } | null;
@@ -49,7 +49,7 @@ const WEBHOOK = `case when e.id is not null then json_build_object('id', e.id, '
 export async function readTimeline(
   db: DbClient,
   orderId: string,
-  after: string | undefined,
+  after: string | number | undefined,
   limit: number,
 ): Promise<TimelineEntry[]> {
   const { rows } = await db.query<TimelineEntry>(

@@ -47,12 +47,8 @@ export async function createCheckoutKey(db: DbClient): Promise<string> {
   return (await createKey(db, { kind: 'checkout' })).key;
 }
 
-/** The columns of `Seller`; null in the row of a checkout key. */
-interface SellerRow extends Omit<Seller, 'maxOrderAmountPence'> {
-  maxOrderAmountPence: string | null;
-}
-
-type CallerRow = SellerRow & { digest: Buffer; kind: Caller['kind'] };
+/** The columns of the seller are null in the row of a checkout key. */
+type CallerRow = Seller & { digest: Buffer; kind: Caller['kind'] };
 
 /**
  * Finds the owners of keys. A key that is unknown or revoked has none, and neither has a key of a disabled seller.
@@ -69,16 +65,13 @@ export async function findCallers(db: DbClient, keys: readonly string[]): Promis
      where k.digest = any($1) and k.revoked_at is null and s.disabled_at is null`,
     values: [digests],
   });
-  const owners = rows.map(({ digest, kind, ...seller }) => ({ digest, caller: toCaller(kind, seller) }));
+  const owners = rows.map(({ digest, kind, ...seller }) => {
+    const caller: Caller = kind === 'seller' ? { kind, seller } : { kind };
+    return { digest, caller };
+  });
   return digests.map((digest) => owners.find((owner) => owner.digest.equals(digest))?.caller);
 }
 
 export async function findCaller(db: DbClient, key: string): Promise<Caller | undefined> {
   return (await findCallers(db, [key]))[0];
-}
-
-function toCaller(kind: Caller['kind'], { maxOrderAmountPence, ...seller }: SellerRow): Caller {
-  if (kind === 'checkout') return { kind };
-  const maximum = maxOrderAmountPence === null ? null : Number(maxOrderAmountPence);
-  return { kind, seller: { ...seller, maxOrderAmountPence: maximum } };
 }

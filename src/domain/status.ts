@@ -39,9 +39,8 @@ export const TRANSITIONS = {
 export const UNSUCCESSFUL_REASONS = ['declined', 'failed', 'expired', 'cancelled'] as const;
 export type UnsuccessfulReason = (typeof UNSUCCESSFUL_REASONS)[number];
 
-/** Why `event` led to `to`; null unless that is UNSUCCESSFUL. */
-export function unsuccessfulReason(event: string, to: OrderStatus): UnsuccessfulReason | null {
-  if (to !== 'UNSUCCESSFUL') return null;
+/** The reason if `event` has made an order UNSUCCESSFUL. */
+export function unsuccessfulReason(event: string): UnsuccessfulReason {
   return UNSUCCESSFUL_REASONS.find((reason) => reason === event) ?? 'cancelled';
 }
 

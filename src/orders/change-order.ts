@@ -1,15 +1,14 @@
 import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
 import type { Db } from '../db/pool';
-import { saveChange } from '../db/save-change';
-import { type ChangeRequest, type Order, classifyEvent, decide, withState } from '../domain/order';
+import { saveChange } from '../db/save-order';
+import { type ChangeRequest, type Order, classifyEvent, decide } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import { CallNotMade, TooManyChanges } from '../temporal/availability';
 import { ChangeRefused, RunClosed, VersionDiffers } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 
 type ChangeDependencies = Pick<OrderDependencies, 'db' | 'workflows'>;
-export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
 
 /**
  * Cancels a seller's order.
@@ -20,7 +19,7 @@ export async function cancelOrder(
   deps: ChangeDependencies,
   stored: StoredOrder,
   ifVersion?: readonly number[],
-): Promise<ChangedOrder> {
+): Promise<Order> {
   return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', channel: 'api', reason: null, ifVersion });
 }
 
@@ -32,7 +31,7 @@ export async function cancelForOperator(
   deps: ChangeDependencies,
   stored: StoredOrder,
   reason: string | null,
-): Promise<ChangedOrder> {
+): Promise<Order> {
   return changeOrder(deps, stored, { event: 'cancel', actor: 'operator', channel: 'cli', reason });
 }
 
@@ -45,7 +44,7 @@ export async function reportProgress(
   deps: ChangeDependencies,
   stored: StoredOrder,
   report: Pick<ChangeRequest, 'event' | 'reason'> & Partial<ChangeRequest>,
-): Promise<ChangedOrder> {
+): Promise<Order> {
   return changeOrder(deps, stored, { actor: 'checkout', channel: 'api', ...report });
 }
 
@@ -58,8 +57,8 @@ export async function simulateProgress(
   deps: ChangeDependencies,
   stored: StoredOrder,
   progress: Pick<ChangeRequest, 'event' | 'reason' | 'ifVersion'>,
-): Promise<ChangedOrder> {
-  if (!stored.order.sandbox)
+): Promise<Order> {
+  if (!stored.sandbox)
     throw new Problem(
       'sandbox_only',
       'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
@@ -75,11 +74,11 @@ async function changeOrder(
   { db, workflows }: ChangeDependencies,
   stored: StoredOrder,
   request: ChangeRequest,
-): Promise<ChangedOrder> {
+): Promise<Order> {
   try {
     const changed = await tryToChange({ db, workflows }, stored, request);
     if (changed) return changed;
-    const latest = await findOrder(db, stored.order.id);
+    const latest = await findOrder(db, stored.id);
     const repeated = latest && (await tryToChange({ db, workflows }, latest, request));
     if (repeated) return repeated;
     throw new RunClosed('the run has closed twice');
@@ -99,15 +98,14 @@ async function tryToChange(
   { db, workflows }: ChangeDependencies,
   stored: StoredOrder,
   request: ChangeRequest,
-): Promise<ChangedOrder | undefined> {
-  const { order, attachments, workflowVersion } = stored;
-  if (isFinal(order.status) && request.ifVersion?.includes(order.version) === false)
-    throw versionDiffers(order.version);
-  if (isFinal(order.status)) return { order: await changeFinalOrder(db, stored, request), attachments };
-  if (classifyEvent(stored, request.event) === 'repeat') return { order, attachments };
-  if (workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
+): Promise<Order | undefined> {
+  if (isFinal(stored.status) && request.ifVersion?.includes(stored.version) === false)
+    throw versionDiffers(stored.version);
+  if (isFinal(stored.status)) return changeFinalOrder(db, stored, request);
+  if (classifyEvent(stored, request.event) === 'repeat') return stored;
+  if (stored.workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
   try {
-    return { order: withState(order, await workflows.change(order, request)), attachments };
+    return { ...stored, ...(await workflows.change(stored, request)) };
   } catch (error) {
     if (error instanceof RunClosed) return undefined;
     throw error;
@@ -117,11 +115,11 @@ async function tryToChange(
 /** The one change of a final order is the cancel of one that is UNSUCCESSFUL: it sets `cancelled_at`, without a webhook. */
 async function changeFinalOrder(db: Db, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
   const outcome = decide(stored, request, new Date().toISOString());
-  if (outcome.kind === 'refused') throw refused(request, stored.order.status);
-  if (outcome.kind === 'repeat') return stored.order;
-  await saveChange(db, stored.order.id, outcome.change, undefined);
+  if (outcome === 'refused') throw refused(request, stored.status);
+  if (outcome === 'repeat') return stored;
+  await saveChange(db, stored.id, outcome);
   // If nothing was saved, another call has cancelled it in the meantime.
-  return (await findOrder(db, stored.order.id))?.order ?? stored.order;
+  return (await findOrder(db, stored.id)) ?? stored;
 }
 
 /** @param version of the order */

@@ -4,13 +4,13 @@ import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
 import type { FieldError } from '../contracts/problem-schema';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
-import { type UndatedOrder, insertOrder } from '../db/insert-order';
 import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
+import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
-import { PAYMENT_TERMS } from '../domain/order';
+import { type OrderFacts, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
@@ -76,19 +76,17 @@ async function tryToCreate(
 ): Promise<CreatedOrder | undefined> {
   const requestDigest = toRequestDigest(request);
   try {
-    const order = newOrder(seller, request);
-    const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
-    const history = await insertOrder(deps.insertDb, {
-      order,
+    const facts = factsOf(seller, request);
+    const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
+    const order = await insertOrder(deps.insertDb, facts, {
       by: { actor: 'seller', channel: 'api' },
       expiresAfterMs: deps.expiresAfterMs,
-      attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     });
-    if (history) {
-      reportChanges(deps.log, body.id, history.changes);
+    if (order) {
+      reportChanges(deps.log, order.id, order.changes);
       // After the response is written, which the call to Temporal would delay.
-      setImmediate(() => deps.starter.start(history));
+      setImmediate(() => deps.starter.start(order));
       return { body, replayed: false };
     }
   } catch (error) {
@@ -103,7 +101,7 @@ async function tryToCreate(
   return replay(deps, seller.id, key, requestDigest);
 }
 
-function newOrder(seller: Seller, request: CreateOrderRequest): UndatedOrder {
+function factsOf(seller: Seller, request: CreateOrderRequest): OrderFacts {
   const id = randomUUID();
   const redirectUrl = request.redirect_url ?? seller.defaultRedirectUrl;
   const cancelUrl = request.cancel_url ?? seller.defaultCancelUrl;
@@ -121,10 +119,8 @@ function newOrder(seller: Seller, request: CreateOrderRequest): UndatedOrder {
     webhookUrl: request.webhook_url ?? null,
     payLinkId: randomUUID(),
     pricing: seller.pricing,
-    version: 1,
-    status: 'CREATED',
-    cancelledAt: null,
-    unsuccessfulReason: null,
+    source: request.source ?? null,
+    metaData: request.meta_data ?? null,
   };
 }
 

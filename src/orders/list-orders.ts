@@ -18,7 +18,7 @@ export async function listOrders(
   const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore };
   const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1, MAX_PAGE_BYTES);
   if (rows.length === 0 && cursor !== undefined && !(await findOrder(db, cursor, sellerId))) throw unknownCursor();
-  const bodies = rows.map(({ order, attachments }) => toOrderBody(order, attachments, checkoutBaseUrl));
+  const bodies = rows.map((order) => toOrderBody(order, checkoutBaseUrl));
   // At least the size in Postgres, whose JSON has spaces: if that has cut the list, it is cut here, and has a next page.
   const count = countWithin(bodies, (body, index) => Math.max(bytesOf(body), rows[index]?.metaDataBytes ?? 0));
   return toPage(bodies, Math.min(limit, count), ({ id }) => id);

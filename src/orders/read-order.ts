@@ -1,5 +1,5 @@
 import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
-import { withState } from '../domain/order';
+import type { Order } from '../domain/order';
 import { isFinal } from '../domain/status';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from './dependencies';
@@ -30,8 +30,6 @@ export async function readByPayLink(deps: Pick<OrderDependencies, 'db'>, payLink
   return stored;
 }
 
-type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { readFrom: 'workflow' | 'snapshot' };
-
 /**
  * Reads an order as it is now: the facts from the row, the state from the workflow or the row, whichever has the higher
  * version. The row is enough, because it has every acknowledged change: it answers for closed orders, for orders that
@@ -39,11 +37,11 @@ type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { readFrom: '
  */
 export async function readCurrent(
   { workflowReader }: OrderDependencies,
-  { order, attachments }: StoredOrder,
-): Promise<RetrievedOrder> {
-  const isUntouched = order.version === 1;
-  const state = isFinal(order.status) || isUntouched ? undefined : await workflowReader.read(order.id);
-  return state !== undefined && state.version >= order.version
-    ? { order: withState(order, state), attachments, readFrom: 'workflow' }
-    : { order, attachments, readFrom: 'snapshot' };
+  row: Order,
+): Promise<{ order: Order; readFrom: 'workflow' | 'snapshot' }> {
+  const isUntouched = row.version === 1;
+  const state = isFinal(row.status) || isUntouched ? undefined : await workflowReader.read(row.id);
+  return state !== undefined && state.version >= row.version
+    ? { order: { ...row, ...state }, readFrom: 'workflow' }
+    : { order: row, readFrom: 'snapshot' };
 }

@@ -26,7 +26,7 @@ export function createWorkflowReader(workflows: Pick<OrderWorkflows, 'query'>, b
   return {
     async read(orderId) {
       try {
-        return (await breaker.execute(() => workflows.query(orderId, budgetMs)))?.order;
+        return await breaker.execute(() => workflows.query(orderId, budgetMs));
       } catch {
         return undefined;
       }

@@ -7,9 +7,9 @@ import {
   findOrdersToResume,
 } from '../db/find-orders';
 import type { Db } from '../db/pool';
-import { clearRowBehind, saveChange } from '../db/save-change';
+import { clearRowBehind, saveChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
-import { type WorkflowOrderHistory, firstDifference, isStatusChange, sequenceOf } from '../domain/order';
+import { type Order, type OrderChange, type OrderState, withChange } from '../domain/order';
 import { isFinal } from '../domain/status';
 import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflows';
 
@@ -38,7 +38,7 @@ export interface Difference {
   /** Undefined if the workflow has no run. */
   run: DescribedRun | undefined;
   /** What the newest run has saved; undefined if it is unknown. */
-  saved: WorkflowOrderHistory | undefined;
+  saved: OrderState | undefined;
 }
 
 /** What became of a difference, or what a person has to do about it. */
@@ -71,8 +71,8 @@ export async function* reconcile(
   for (let after: string | undefined; ;) {
     const { ids, last } = await findOrdersToCompare(db, { ...selection, after }, PAGE);
     for (const row of await findOrdersById(db, ids)) {
-      compared.add(row.order.id);
-      yield await compareTwice(db, workflows, row.order.id, row);
+      compared.add(row.id);
+      yield await compareTwice(db, workflows, row.id, row);
     }
     after = last;
     if (after === undefined) break;
@@ -100,26 +100,34 @@ async function compare(
   row: StoredOrder | undefined,
 ): Promise<Difference | undefined> {
   const run = await workflows.describe(orderId, TIMEOUT_MS);
-  const differ = (kind: Difference['kind'], saved?: WorkflowOrderHistory) => ({ kind, orderId, row, run, saved });
-  let saved: WorkflowOrderHistory | undefined;
+  const differ = (kind: Difference['kind'], saved?: OrderState) => ({ kind, orderId, row, run, saved });
+  let saved: OrderState | undefined;
   try {
     saved = run && (await workflows.query(orderId, TIMEOUT_MS));
   } catch {
     return differ('not_compared');
   }
   if (!row) return run && differ('row_missing', saved);
-  if (saved && firstDifference(row.changes, saved.changes) !== undefined) return differ('different', saved);
-  if (saved && saved.order.version > row.order.version) return differ('row_behind', saved);
+  if (saved && !continues(row.changes, saved.changes)) return differ('different', saved);
+  if (saved && saved.version > row.version) return differ('row_behind', saved);
   // The cancel of a closed order is not the workflow's, which only delivers what is pending.
-  const isBehind = saved && saved.order.version < row.order.version && !isFinal(saved.order.status);
+  const isBehind = saved && saved.version < row.version && !isFinal(saved.status);
   if (run?.isRunning) return isBehind ? differ('workflow_behind', saved) : undefined;
   return (await needsRun(db, row)) ? differ('not_running', saved) : undefined;
 }
 
-async function needsRun(db: Db, { order, started, workflowVersion }: StoredOrder): Promise<boolean> {
-  if (workflowVersion !== null) return true;
-  if (isFinal(order.status)) return (await findPendingWebhooks(db, order.id)).length > 0;
-  return started || Date.now() - Date.parse(order.createdAt) > STARTED_WITHIN_MS;
+/** True if one list of changes continues the other. */
+function continues(one: readonly OrderChange[], other: readonly OrderChange[]): boolean {
+  return one.every((change, index) => {
+    const own = other[index];
+    return !own || (change.version === own.version && change.event === own.event && change.at === own.at);
+  });
+}
+
+async function needsRun(db: Db, row: StoredOrder): Promise<boolean> {
+  if (row.workflowVersion !== null) return true;
+  if (isFinal(row.status)) return (await findPendingWebhooks(db, row.id)).length > 0;
+  return row.started || Date.now() - Date.parse(row.createdAt) > STARTED_WITHIN_MS;
 }
 
 /**
@@ -134,9 +142,9 @@ export async function repair(
   if (!row || kind === 'not_compared' || kind === 'row_missing') return 'nothing_done';
   if (kind === 'different' && !keepRow) return 'decide_which';
   if (kind === 'row_behind' && saved) await bringForward(deps, row, saved);
-  await clearRowBehind(deps.db, row.order.id);
-  if (run?.isRunning) await deps.workflows.terminate(row.order.id, run.runId, `reconcile: ${DIFFERENCES[kind]}`);
-  if ((await findOrdersToResume(deps.db, [row.order.id])).length > 0) await deps.workflows.resume(row.order);
+  await clearRowBehind(deps.db, row.id);
+  if (run?.isRunning) await deps.workflows.terminate(row.id, run.runId, `reconcile: ${DIFFERENCES[kind]}`);
+  if ((await findOrdersToResume(deps.db, [row.id])).length > 0) await deps.workflows.resume(row);
   if (kind === 'row_behind') return 'brought_forward';
   return kind === 'different' ? 'kept_row' : 'resumed';
 }
@@ -145,15 +153,12 @@ export async function repair(
 async function bringForward(
   { db, checkoutBaseUrl }: ReconcileDependencies,
   row: StoredOrder,
-  { changes }: WorkflowOrderHistory,
+  { changes }: OrderState,
 ): Promise<void> {
+  let order: Order = row;
   for (const change of changes.slice(row.changes.length)) {
-    const before = changes.slice(0, change.version - 1);
-    const hasWebhook = isStatusChange(change) && row.order.webhookUrl !== null;
-    const webhook = hasWebhook
-      ? toStatusWebhook({ ...row, changes: before }, change, sequenceOf(changes, change), checkoutBaseUrl)
-      : undefined;
-    if (!(await saveChange(db, row.order.id, change, webhook)))
-      throw new Error('the row has changed: repeat the command');
+    const saved = await saveChange(db, row.id, change, toStatusWebhook(order, change, checkoutBaseUrl));
+    if (!saved) throw new Error('the row has changed: repeat the command');
+    order = withChange(order, change);
   }
 }

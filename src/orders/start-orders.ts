@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { FairQueue } from '../concurrency/fair-queue';
 import type { Db } from '../db/pool';
 import { deleteStartRequests } from '../db/start-requests';
-import type { OrderHistory } from '../domain/order';
+import type { Order } from '../domain/order';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 
 /** Starts that run at the same time. More of them would only lengthen the queues of the Temporal server. */
@@ -20,7 +20,7 @@ export const startDelayMs = (waiting: number): number => (waiting > BURST ? Math
 
 /** Starts the workflows of new orders after their callers have the answer. Sellers take turns. */
 export interface OrderStarter {
-  start(history: OrderHistory): void;
+  start(order: Order): void;
   /** Resolves when the calls in flight have ended. Workers start the orders that still wait. */
   drain(): Promise<void>;
 }
@@ -38,10 +38,10 @@ export function createOrderStarter({
   const running = new Set<Promise<void>>();
   let isDraining = false;
 
-  async function start(history: OrderHistory): Promise<void> {
-    const { id } = history.order;
+  async function start(order: Order): Promise<void> {
+    const { id } = order;
     try {
-      await workflows.start(history, startDelayMs(waiting.size));
+      await workflows.start(order, startDelayMs(waiting.size));
       await deleteStartRequests(db, [id]);
     } catch (error) {
       log.debug({ order_id: id, err: error }, 'workflow not started: a worker will start it');
@@ -61,11 +61,11 @@ export function createOrderStarter({
   }
 
   return {
-    start(history) {
+    start(order) {
       if (isDraining || waiting.size >= MAX_WAITING) return;
       // The workflow belongs to the trace of the request that created it.
       const inRequest = AsyncLocalStorage.snapshot();
-      waiting.push(history.order.sellerId, () => inRequest(() => start(history)));
+      waiting.push(order.sellerId, () => inRequest(() => start(order)));
       startNext();
     },
     async drain() {

@@ -18,7 +18,9 @@ export async function retrieveTimeline(
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
   const entries = await readTimeline(deps.db, orderId, cursor, limit + 1);
   const bodies = entries.map(toTimelineEntryBody);
-  const { items, nextCursor } = toPage(entries, Math.min(limit, countWithin(bodies)), ({ position }) => position);
+  const { items, nextCursor } = toPage(entries, Math.min(limit, countWithin(bodies)), ({ position }) =>
+    String(position),
+  );
   return { items: bodies.slice(0, items.length), nextCursor };
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { type OrderChange, workflowId } from '../domain/order';
+import { workflowId } from '../../workflows/messages';
+import type { OrderChange } from '../domain/order';
 import type { WebhookState } from '../domain/webhook';
 import type { RecordedAttempt } from '../webhooks/deliver';
 import { requestContextFields } from './current-request-context';

@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { orderStatusKey } from '../../workflows/messages';
-import { WORKFLOW_ID_PREFIX } from '../domain/order';
+import { WORKFLOW_ID_PREFIX, orderStatusKey } from '../../workflows/messages';
 import { isUuid } from '../domain/uuid';
 
 /** For a page of a list. */

@@ -19,20 +19,13 @@ import {
   reportProgressUpdate,
   resendWebhookSignal,
   sellerIdKey,
+  workflowId,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
-import {
-  type ChangeRequest,
-  type Order,
-  type OrderHistory,
-  type OrderState,
-  type WorkflowOrderHistory,
-  toWorkflowOrderHistory,
-  workflowId,
-} from '../domain/order';
+import { type ChangeRequest, type Order, type OrderState, stateOf } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import type { WebhookSelection } from '../domain/webhook';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
@@ -91,11 +84,11 @@ export interface OrderWorkflows extends RunLists {
    * Starts an order's workflow.
    * @param delayMs how long the workflow waits for a first message before it runs; a plain signal does not end the wait
    */
-  start(history: OrderHistory, delayMs: number): Promise<void>;
+  start(order: Order, delayMs: number): Promise<void>;
   /** Starts a run that reads the row, unless one is open. */
   resume(order: Order): Promise<void>;
   /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
-  query(orderId: string, timeoutMs: number): Promise<WorkflowOrderHistory | undefined>;
+  query(orderId: string, timeoutMs: number): Promise<OrderState | undefined>;
   /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
   describe(orderId: string, timeoutMs: number): Promise<DescribedRun | undefined>;
   /**
@@ -148,8 +141,7 @@ export function createOrderWorkflows(
     });
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
     try {
-      const saved = await workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
-      return saved.order;
+      return await workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
     } catch (error) {
       if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
       throw refusalOf(error) ?? error;
@@ -181,8 +173,7 @@ export function createOrderWorkflows(
 
     drain,
 
-    async start(history, delayMs) {
-      const { order } = history;
+    async start(order, delayMs) {
       const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
       const startDelay = Math.round(Math.min(delayMs, untilExpiry));
       try {
@@ -193,7 +184,9 @@ export function createOrderWorkflows(
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
             ...(startDelay > 0 && { startDelay }),
             // An order with changes may have pending webhooks too: its run reads the row.
-            args: [{ orderId: order.id, ...(order.version === 1 && { history: toWorkflowOrderHistory(history) }) }],
+            args: [
+              { orderId: order.id, ...(order.version === 1 && { state: stateOf(order.changes, order.expiresAt) }) },
+            ],
           }),
         );
       } catch (error) {

@@ -5,9 +5,10 @@ import {
   orderReferenceKey,
   orderStatusKey,
   sellerIdKey,
+  workflowId,
 } from '../../workflows/messages';
 import { formatPence } from '../domain/money';
-import { type Order, workflowId } from '../domain/order';
+import type { Order } from '../domain/order';
 import { toCodeSpan } from './markdown';
 
 /** If a worker dies during a workflow task, another worker gets the task after this. The SDK's default is 10 s. */

@@ -75,7 +75,7 @@ test('while Temporal is down, changes fail without a call, and new orders run on
   for (const id of ids) {
     await until(async () => (await runsOf(stack, id)).length > 0, 'visibility lists the run');
     expect(await runsOf(stack, id)).toHaveLength(1);
-    expect((await queryOrder(stack.client, id))!.order.status).toBe('CREATED');
+    expect((await queryOrder(stack.client, id))!.status).toBe('CREATED');
   }
   await worker.signal('SIGTERM');
 });
@@ -160,7 +160,7 @@ async function agree(id: string, status: number): Promise<void> {
   const shown = await until(
     () =>
       queryOrder(stack.client, id).then(
-        (saved) => (saved?.order.version === 1 ? null : saved?.order),
+        (saved) => (saved?.version === 1 ? null : saved),
         () => null,
       ),
     'the workflow has read the row',

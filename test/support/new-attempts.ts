@@ -2,14 +2,14 @@ import type { Db } from '../../src/db/pool';
 import { type AttemptRecord, recordAttempt } from '../../src/db/webhook-attempts';
 import type { OrderEvent } from '../../src/domain/status';
 import type { WebhookState } from '../../src/domain/webhook';
-import { insertNewOrder, saveHistory } from './new-orders';
-import { applyEvents } from './order-histories';
+import { insertNewOrder, saveChanges } from './new-orders';
+import { applyEvents } from './domain-orders';
 
 /** Inserts an order, applies events, and returns it with the ids of its webhook events. */
 export async function orderWithWebhooks(db: Db, ...events: OrderEvent[]) {
-  const history = applyEvents(await insertNewOrder(db), ...events);
-  const pending = await saveHistory(db, history);
-  return { order: history.order, history, ids: pending.map(({ id }) => id) };
+  const order = applyEvents(await insertNewOrder(db), ...events);
+  const pending = await saveChanges(db, order);
+  return { order, ids: pending.map(({ id }) => id) };
 }
 
 /** A scheduled attempt that fails with status 500 and is retried in 5 s. */

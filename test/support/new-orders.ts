@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { type NewOrder, insertOrder } from '../../src/db/insert-order';
 import type { Db } from '../../src/db/pool';
 import { findOrder } from '../../src/db/find-orders';
-import { saveChange } from '../../src/db/save-change';
+import { type Creation, insertOrder, saveChange } from '../../src/db/save-order';
 import { insertSeller } from '../../src/db/sellers';
 import { type WebhookRef, findPendingWebhooks } from '../../src/db/webhook-events';
 import { toStatusWebhook } from '../../src/contracts/status-webhooks';
-import { type Order, type OrderHistory, createHistory, isStatusChange, sequenceOf } from '../../src/domain/order';
-import { ORDER, applyEvents } from './order-histories';
+import { type Order, type OrderFacts, withChange } from '../../src/domain/order';
+import { FACTS, applyEvents } from './domain-orders';
+
+export const BY_SELLER: Creation = { by: { actor: 'seller', channel: 'api' } };
 
 export async function newSeller(db: Db): Promise<string> {
   const id = randomUUID();
@@ -15,56 +16,43 @@ export async function newSeller(db: Db): Promise<string> {
   return id;
 }
 
-/** Returns an order that is not inserted yet. */
-export function newOrder(
-  sellerId: string,
-  order: Partial<Order> = {},
-  rest: Partial<Omit<NewOrder, 'order'>> = {},
-): NewOrder & OrderHistory {
-  const unique = { id: randomUUID(), payLinkId: randomUUID(), reference: randomUUID(), sellerId };
-  const by = { actor: 'seller', channel: 'api' } as const;
-  return {
-    ...createHistory({ ...ORDER, ...unique, ...order }, by),
-    by,
-    attachments: { source: null, metaData: null },
-    idempotency: undefined,
-    ...rest,
-  };
+/** Returns the facts of an order that is not inserted yet. */
+export function newOrder(sellerId: string, facts: Partial<OrderFacts> = {}): OrderFacts {
+  return { ...FACTS, id: randomUUID(), payLinkId: randomUUID(), reference: randomUUID(), sellerId, ...facts };
 }
 
 /** Inserts an order of a new seller. */
 export async function insertNewOrder(
   db: Db,
-  order: Partial<Order> = {},
-  rest: Partial<Omit<NewOrder, 'order'>> = {},
-): Promise<OrderHistory> {
-  const fresh = newOrder(await newSeller(db), order, rest);
-  await insertOrder(db, fresh);
-  return { order: fresh.order, changes: fresh.changes };
+  facts: Partial<OrderFacts> = {},
+  creation: Partial<Creation> = {},
+): Promise<Order> {
+  const order = await insertOrder(db, newOrder(facts.sellerId ?? (await newSeller(db)), facts), {
+    ...BY_SELLER,
+    ...creation,
+  });
+  if (!order) throw new Error('the Idempotency-Key is stored already');
+  return order;
 }
 
-/** Saves the changes of a history that the row lacks, as the order's workflow does. Returns the pending webhooks. */
-export async function saveHistory(db: Db, { order, changes }: OrderHistory): Promise<WebhookRef[]> {
-  const stored = await findOrder(db, order.id);
-  if (!stored) throw new Error(`order ${order.id} has no row`);
-  for (const change of changes.slice(stored.changes.length)) {
-    const earlier = { ...stored, changes: changes.slice(0, change.version - 1) };
-    const webhook =
-      isStatusChange(change) && stored.order.webhookUrl !== null
-        ? toStatusWebhook(earlier, change, sequenceOf(changes, change), 'https://checkout.example')
-        : undefined;
-    await saveChange(db, order.id, change, webhook);
+/** Saves the changes of an order that its row lacks, as its workflow does. Returns the pending webhooks. */
+export async function saveChanges(db: Db, { id, changes }: Order): Promise<WebhookRef[]> {
+  let row: Order | undefined = await findOrder(db, id);
+  if (!row) throw new Error(`order ${id} has no row`);
+  for (const change of changes.slice(row.changes.length)) {
+    await saveChange(db, id, change, toStatusWebhook(row, change, 'https://checkout.example'));
+    row = withChange(row, change);
   }
-  return findPendingWebhooks(db, order.id);
+  return findPendingWebhooks(db, id);
 }
 
 /** Inserts a paid payment of a cancelled order, and returns its id. */
 export async function insertPaymentToReverse(db: Db): Promise<string> {
-  const history = await insertNewOrder(db);
-  await saveHistory(db, applyEvents(history, 'cancel'));
+  const order = await insertNewOrder(db);
+  await saveChanges(db, applyEvents(order, 'cancel'));
   const { rows } = await db.query<{ id: string }>(
     "insert into payment (order_id, bank, status) values ($1, 'oak', 'paid') returning id",
-    [history.order.id],
+    [order.id],
   );
   return rows[0]!.id;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { findOrder } from '../../src/db/find-orders';
 import { type DbClient, inTransaction } from '../../src/db/pool';
-import type { WorkflowOrderHistory } from '../../src/domain/order';
+import type { OrderState } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
 import { type Api, BASE, order } from './api';
 import type { Stack } from './stack';
@@ -61,7 +61,7 @@ export async function statusOf(client: Stack['client'], id: string): Promise<str
 }
 
 /** Returns the order as a query to its open run shows it. */
-export async function queryOrder(client: Stack['client'], id: string): Promise<WorkflowOrderHistory | null> {
+export async function queryOrder(client: Stack['client'], id: string): Promise<OrderState | null> {
   return (await openRun(client, id)).query(getOrderQuery);
 }
 

@@ -8,8 +8,9 @@ export async function queryPlan(
 ): Promise<string> {
   let plan = '';
   const explainingDb = {
-    async query(sql: string, values: unknown[]) {
-      const { rows } = await db.query<{ 'QUERY PLAN': string }>(`${explain} ${sql}`, values);
+    async query(query: string | { text: string; values: unknown[] }, values: unknown[]) {
+      const [sql, given] = typeof query === 'string' ? [query, values] : [query.text, query.values];
+      const { rows } = await db.query<{ 'QUERY PLAN': string }>(`${explain} ${sql}`, given);
       plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       return { rows: [], rowCount: 0 };
     },

@@ -178,7 +178,7 @@ const scenarios: Record<string, Scenario> = {
 /** The checkout of an order on which the lender has decided. */
 async function decided(stack: Stack, email: string, status: string): Promise<Recorded> {
   const id = await applied(stack, email);
-  await until(async () => (await queryOrder(stack.client, id))?.order.status === status, `the order is ${status}`);
+  await until(async () => (await queryOrder(stack.client, id))?.status === status, `the order is ${status}`);
   await checkout(stack, id).result();
   return { workflowId: `checkout-${id}` };
 }

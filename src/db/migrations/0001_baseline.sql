@@ -16,6 +16,8 @@ create table seller (
   pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
   -- Null if only the service's own limit applies.
   max_order_amount_pence bigint check (max_order_amount_pence > 0),
+  -- The static headers of the account's webhooks, as JSON, encrypted like webhook secrets.
+  webhook_headers text,
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
   created_at timestamptz not null default now(),
@@ -50,7 +52,8 @@ create table webhook_secret (
 );
 create index webhook_secret_by_seller on webhook_secret (seller_id);
 
--- The facts of an order, which never change, and a snapshot of the state that its workflow owns.
+-- The facts of an order, which never change. The life of an order is its timeline. `version` and `status` are those of
+-- the last change, for searches and compare-and-set.
 create table orders (
   id uuid primary key,
   seller_id uuid not null,
@@ -67,14 +70,12 @@ create table orders (
   pay_link_id uuid not null unique,
   pricing jsonb not null,
   source text,
-  -- json, not jsonb: it keeps the exact text.
   meta_data jsonb,
   -- As in the first line of the timeline.
   created_at timestamptz not null default listed_time(),
   expires_at timestamptz,
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
-  cancelled_at timestamptz,
   -- True from a 410 until the next delivery: further webhooks are not sent.
   webhooks_disabled boolean not null default false,
   -- The version that a workflow had when it found this row of a restored backup behind it; null for every other order.
@@ -211,7 +212,7 @@ create index operator_action_to_log on operator_action (at) where logged_at is n
 
 -- What the statements of the hosted checkout read of an order. They name no table of the orders.
 create view checkout_order as
-select id, seller_id, pay_link_id, sandbox, status, allowed_payment_terms, expires_at,
+select id, seller_id, reference, amount_pence, pay_link_id, sandbox, status, allowed_payment_terms, expires_at,
   -- The last change of the status.
   (select max(t.at) from order_timeline t
    where t.order_id = o.id and t.version is not null and t.from_status is distinct from t.to_status) as changed_at,

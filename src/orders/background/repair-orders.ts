@@ -37,7 +37,7 @@ export function createOrderStarts({ db, workflows }: Dependencies, ageMs: number
       const started: string[] = [];
       await forEach([orders], async (stored) => {
         await workflows.start(stored, startDelayMs(orders.length));
-        started.push(stored.order.id);
+        started.push(stored.id);
       }).finally(() => deleteStartRequests(db, started));
     }
   };
@@ -53,11 +53,11 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
     const startedAt = Date.now();
     const toResume = async (runs: ListedRun[]) =>
       findOrdersById(db, await findOrdersToResume(db, [...new Set(runs.map(({ orderId }) => orderId))]));
-    await forEach(inBatches(workflows.findClosedByForce(new Date(since)), toResume), async ({ order }) => {
+    await forEach(inBatches(workflows.findClosedByForce(new Date(since)), toResume), async (order) => {
       const run = await workflows.describe(order.id, TIMEOUT_MS);
       if (run?.isRunning) {
         const saved = await workflows.query(order.id, TIMEOUT_MS).catch(() => undefined);
-        if (!saved || saved.order.version >= order.version) return;
+        if (!saved || saved.version >= order.version) return;
         await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
       }
       await workflows.resume(order);
@@ -78,9 +78,9 @@ export function createReplacements({ db, workflows, log }: Dependencies): () => 
         db,
         runs.map(({ orderId }) => orderId),
       );
-      return runs.flatMap((run) => rows.filter(({ order }) => order.id === run.orderId).map((row) => ({ run, row })));
+      return runs.flatMap((run) => rows.filter(({ id }) => id === run.orderId).map((row) => ({ run, row })));
     };
-    await forEach(inBatches(workflows.findStuck(), withRow), async ({ run: { runId }, row: { order } }) => {
+    await forEach(inBatches(workflows.findStuck(), withRow), async ({ run: { runId }, row: order }) => {
       if (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS))) return;
       log.error({ order_id: order.id, run_id: runId }, 'the workflow tasks of a run keep failing: replacing it');
       await workflows.terminate(order.id, runId, 'its workflow tasks keep failing');

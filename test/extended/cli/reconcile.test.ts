@@ -25,7 +25,7 @@ const receiver = useReceiver('test');
 
 const reconcile = (...options: string[]): Promise<CliRun> => runCli(['reconcile', ...options], stack.env);
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
-const versionOf = async (id: string) => (await findOrder(stack.db, id))!.order.version;
+const versionOf = async (id: string) => (await findOrder(stack.db, id))!.version;
 
 /** The kind of each difference that reconcile finds, by order id. */
 async function differences(...options: string[]): Promise<Record<string, string>> {
@@ -124,7 +124,7 @@ test('--repair resumes what does not run, and replaces a workflow that is behind
   expect(stdout).toMatch(new RegExp(`^${open} not_running: .*; a new run continues from the row$`, 'm'));
   expect(stdout).toMatch(new RegExp(`^${ahead} workflow_behind: .*; a new run continues from the row$`, 'm'));
   await until(() => isRunning(stack.client, open), 'the workflow runs again');
-  const read = async () => (await queryOrder(stack.client, ahead).catch(() => null))?.order.version === 2;
+  const read = async () => (await queryOrder(stack.client, ahead).catch(() => null))?.version === 2;
   await until(read, 'the new run has read the row');
   expect(await differences()).toEqual({});
 });
@@ -184,7 +184,7 @@ test('a workflow whose order has no row is reported', async () => {
   const stored = (await findOrder(stack.db, await openOrder(stack)))!;
   const id = randomUUID();
   const settings = { startTimeoutMs: 60_000, updateTimeoutMs: 60_000, encryptPayloads: false };
-  await createOrderWorkflows(stack.client, settings).start({ ...stored, order: { ...stored.order, id } }, 0);
+  await createOrderWorkflows(stack.client, settings).start({ ...stored, id }, 0);
   const isListed = async () => (await differences())[id] === 'row_missing';
   await until(isListed, 'visibility lists the run');
   expect((await reconcile('--repair')).stdout).toMatch(new RegExp(`^${id} row_missing: .*; nothing was done$`, 'm'));

@@ -38,8 +38,8 @@ test('a process that shuts down waits for changes that wait for their turn', asy
   const held = await holdSaves(stack, ids.slice(0, 10));
   const saved: string[] = [];
   const changes = rows.map(async (row) => {
-    await workflows.change(row!.order, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
-    saved.push(row!.order.id);
+    await workflows.change(row!, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
+    saved.push(row!.id);
   });
   const drained = workflows.drain();
   await held.rollback();

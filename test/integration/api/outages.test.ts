@@ -7,8 +7,8 @@ import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
 import { type Api, type ApiResponse, BASE, apiOf } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
-import { saveHistory } from '../../support/new-orders';
-import { applyEvents } from '../../support/order-histories';
+import { saveChanges } from '../../support/new-orders';
+import { applyEvents } from '../../support/domain-orders';
 import { holdDelays } from '../../support/clock';
 import { alterDatabase, holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
@@ -214,8 +214,8 @@ describe('without Temporal', () => {
   /** Creates an order and saves these events to its row. */
   async function orderAfter(...events: OrderEvent[]): Promise<string> {
     const { id } = (await api.create()).body.data;
-    const history = applyEvents((await findOrder(database.db, id))!, ...events);
-    await saveHistory(database.db, history);
+    const order = applyEvents((await findOrder(database.db, id))!, ...events);
+    await saveChanges(database.db, order);
     return id;
   }
 

@@ -1,5 +1,5 @@
-import { newOrder } from '../../support/new-orders';
-import { insertOrder } from '../../../src/db/insert-order';
+import { BY_SELLER, newOrder } from '../../support/new-orders';
+import { insertOrder } from '../../../src/db/save-order';
 import { BASE, apiOf } from '../../support/api';
 import { customerAt } from '../../support/checkout';
 import { openOrder, timelineOf } from '../../support/orders';
@@ -87,7 +87,7 @@ test('a live account cannot simulate, and its orders do not name a mode', async 
 
 test('the checkout of a sandbox order has a notice', async () => {
   const page = await customerAt((await stack.api.create()).body.data.order_url).look();
-  expect(page.text).toContain('Sandbox: no real lender, no real bank, and no money moves.');
+  expect(page.text).toContain('Sandbox: no real lender, bank or money.');
 });
 
 test('if the hosted checkout has no lender for live accounts, a live order is refused, and its key stays unused', async () => {
@@ -114,6 +114,6 @@ test("the Temporal UI shows the mode in a workflow's summary and search attribut
 });
 
 test('the database refuses an order whose mode is not that of its account', async () => {
-  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }));
+  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }), BY_SELLER);
   await expect(insert).rejects.toThrow('violates foreign key constraint');
 });

@@ -45,7 +45,7 @@ const ONLY_PAY_LATER = { allowed_payment_terms: ['PAY_LATER'] };
 
 const order = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const checkout = (id: string) => stack.client.workflow.getHandle(`checkout-${id}`);
-const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.order.status;
+const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.status;
 const eventsOf = async (id: string) => (await timelineOf(stack, id)).map(({ event }) => event);
 const untilStatus = (id: string, status: string) =>
   until(async () => (await statusOfRow(id)) === status, `the order is ${status}`);
@@ -330,7 +330,7 @@ describe('the expiry', () => {
       const { rowCount } = await expiring.db.query('select from orders where id = $1 and expires_at < now()', [id]);
       return rowCount === 1;
     }, 'the expiry is due');
-  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.order.status;
+  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.status;
 
   test('waits while a payment is in progress, which then completes the order', async () => {
     const { id, customer } = await newCustomer(expiring);
@@ -478,7 +478,8 @@ describe('one call of the activity', () => {
     const id = await openOrder(stack, {}, ['signup_started']);
     await insertPayment(id, age);
     const unused = () => Promise.reject(new Error('not used'));
-    const bank = { banks: [], start: unused, refund: unused, statusOf: () => Promise.resolve(found), cancel };
+    const statusOf = () => Promise.resolve(found);
+    const bank = { name: '', regulation: '', banks: [], start: unused, refund: unused, statusOf, cancel };
     const result = await askForResult(id, { sandbox: unreachable, live: unreachable }, bank).catch((error: unknown) => {
       const { message, nextRetryDelay } = error as { message: string; nextRetryDelay?: number };
       return [message, nextRetryDelay];

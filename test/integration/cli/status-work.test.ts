@@ -1,11 +1,11 @@
 import { readWork } from '../../../src/cli/status-checks';
 import type { Lender } from '../../../src/checkout/lender/lender';
 import { createSandboxLender } from '../../../src/checkout/lender/sandbox';
-import { markRowBehind } from '../../../src/db/save-change';
+import { markRowBehind } from '../../../src/db/save-order';
 import { createSeller } from '../../support/stack';
 import { useDatabase } from '../../support/database';
-import { insertNewOrder, saveHistory } from '../../support/new-orders';
-import { applyEvents } from '../../support/order-histories';
+import { insertNewOrder, saveChanges } from '../../support/new-orders';
+import { applyEvents } from '../../support/domain-orders';
 
 const database = useDatabase();
 
@@ -14,23 +14,18 @@ const find = async (part: string, live?: Lender) =>
   (await readWork(() => database.db, { sandbox: lender, live })).checks.find((check) => check.part === part);
 
 test('an order of a restored backup needs a person until reconcile has repaired it', async () => {
-  const { order } = await insertNewOrder(database.db);
+  const order = await insertNewOrder(database.db);
   expect(await find('restored orders')).toMatchObject({ state: 'ok' });
   await markRowBehind(database.db, order.id, 2);
   expect(await find('restored orders')).toMatchObject({ state: 'failed', detail: '1 wait for reconcile' });
 });
 
 test('a payment that is not reversed 20 minutes after its order has closed needs a person', async () => {
-  const history = await insertNewOrder(database.db);
-  await saveHistory(database.db, applyEvents(history, 'cancel'));
-  await database.db.query(`insert into payment (order_id, bank, status) values ($1, 'oak', 'paid')`, [
-    history.order.id,
-  ]);
+  const order = await insertNewOrder(database.db);
+  await saveChanges(database.db, applyEvents(order, 'cancel'));
+  await database.db.query(`insert into payment (order_id, bank, status) values ($1, 'oak', 'paid')`, [order.id]);
   const closedAgo = (time: string) =>
-    database.db.query(`update order_timeline set at = now() - $2::interval where order_id = $1`, [
-      history.order.id,
-      time,
-    ]);
+    database.db.query(`update order_timeline set at = now() - $2::interval where order_id = $1`, [order.id, time]);
   const oldestFor = (seconds: string) => expect.stringMatching(`^1, the oldest for ${seconds} s$`);
   await closedAgo('19 minutes');
   expect(await find('payments to reverse')).toMatchObject({ state: 'ok', detail: oldestFor('11[4-9]\\d') });

@@ -3,18 +3,14 @@ import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../src/package';
-import { BASE } from '../../support/api';
 import { startHttpProxy } from '../../support/http-proxy';
 import { openOrder } from '../../support/orders';
-import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
 import { useSharedStack } from '../../support/shared-stack';
-import { createSeller, useStack } from '../../support/stack';
+import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useSharedStack();
-/** Live accounts need no lender in it. */
-const withoutCheckout = useStack();
 /** The `webhook_url`, and the receiver on the developer's machine. */
 const [remote, local] = [useReceiver(), useReceiver()];
 
@@ -129,11 +125,4 @@ test('listen refuses a live account, an unknown or missing key and wrong usage, 
     expect(output()).toContain(message);
     expect(output()).not.toContain('    at ');
   }
-});
-
-test('a webhook of a live account cannot be retrieved for forwarding', async () => {
-  const { api, seller } = withoutCheckout;
-  await openOrder(withoutCheckout, { webhook_url: remote.url }, ['signup_started']);
-  const { body } = await api.call('GET', `${BASE}/seller/${seller.id}/webhook_event/`);
-  expectProblem(await api.call('GET', `${BASE}/webhook_event/${body.data[0].id}/`), 403, 'sandbox_only');
 });

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { findOrder, findOrderByReference, findOrdersToCompare } from '../../../src/db/find-orders';
-import { insertOrder } from '../../../src/db/insert-order';
 import { useDatabase } from '../../support/database';
-import { insertNewOrder, newOrder, newSeller, saveHistory } from '../../support/new-orders';
-import { applyEvents } from '../../support/order-histories';
+import { insertNewOrder, newSeller, saveChanges } from '../../support/new-orders';
+import { applyEvents } from '../../support/domain-orders';
 
 const database = useDatabase();
 let sellerId: string;
@@ -12,53 +11,49 @@ beforeAll(async () => {
 });
 
 test('a new order is read as it was inserted, with its first change and a workflow that is not started', async () => {
-  const attachments = { source: 'shop', metaData: { z: 1.1, 10: [1e308, null], 9: { a: 'é' } } };
   const pricing = {
     representativeInterest: 9.9,
     promotions: [{ name: 'x', interestFreeDays: 3, validUntil: '2027-01-31' }],
   };
-  const inserted = newOrder(
-    sellerId,
-    { pricing, expiresAt: '2026-04-01T10:00:00.123Z', webhookUrl: null, cancelUrl: 'https://shop.example/cart' },
-    { attachments },
-  );
-  const { order, changes } = inserted;
-  expect(await insertOrder(database.db, inserted)).toBeDefined();
-  const stored = await findOrder(database.db, order.id);
-  expect(stored).toEqual({ order, changes, attachments, started: false, workflowVersion: null });
+  const facts = {
+    pricing,
+    webhookUrl: null,
+    cancelUrl: 'https://shop.example/cart',
+    source: 'shop',
+    metaData: { z: 1.1, 10: [1e308, null], 9: { a: 'é' } },
+  };
+  const order = await insertNewOrder(database.db, facts, { expiresAfterMs: 60_001 });
+  expect(order).toMatchObject({ ...facts, version: 1, status: 'CREATED', changes: [{ at: order.createdAt }] });
+  expect(Date.parse(order.expiresAt!) - Date.parse(order.createdAt)).toBe(60_001);
+  expect(await findOrder(database.db, order.id)).toEqual({ ...order, started: false, workflowVersion: null });
 });
 
 test.each([1, 10, 29, 123_456_789, 1_000_000_000, 99_999_999_999_999])(
   'an amount of %d pence is stored exactly',
   async (amountPence) => {
-    const inserted = newOrder(sellerId, { amountPence });
-    await insertOrder(database.db, inserted);
-    expect((await findOrder(database.db, inserted.order.id))?.order.amountPence).toBe(amountPence);
+    const { id } = await insertNewOrder(database.db, { amountPence });
+    expect((await findOrder(database.db, id))?.amountPence).toBe(amountPence);
   },
 );
 
 test('an order is found for its own seller only', async () => {
-  const inserted = newOrder(sellerId);
-  await insertOrder(database.db, inserted);
-  const { id } = inserted.order;
+  const { id } = await insertNewOrder(database.db, { sellerId });
   expect(await findOrder(database.db, id, sellerId)).toBeDefined();
   expect(await findOrder(database.db, id, await newSeller(database.db))).toBeUndefined();
   expect(await findOrder(database.db, randomUUID())).toBeUndefined();
 });
 
 test('an order is found by its reference', async () => {
-  const inserted = newOrder(sellerId, { reference: 'taken' });
-  await insertOrder(database.db, inserted);
-  const { id, payLinkId, status, amountPence } = inserted.order;
+  const taken = { sellerId, reference: 'taken' };
+  const { id, payLinkId, status, amountPence } = await insertNewOrder(database.db, taken);
   const found = await findOrderByReference(database.db, sellerId, 'taken');
   expect(found).toEqual({ id, payLinkId, status, amountPence });
   expect(await findOrderByReference(database.db, sellerId, 'free')).toBeUndefined();
 });
 
 test('an UNSUCCESSFUL order is not found by its reference', async () => {
-  const inserted = newOrder(sellerId, { reference: 'freed' });
-  await insertOrder(database.db, inserted);
-  await database.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [inserted.order.id]);
+  const inserted = await insertNewOrder(database.db, { sellerId, reference: 'freed' });
+  await database.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [inserted.id]);
   expect(await findOrderByReference(database.db, sellerId, 'freed')).toBeUndefined();
 });
 
@@ -67,7 +62,7 @@ test('orders to compare are found one page after the other, although most orders
   const open = await insertNewOrder(db);
   const unsent = await insertNewOrder(db);
   const done = await insertNewOrder(db, { webhookUrl: null });
-  for (const history of [unsent, done]) await saveHistory(db, applyEvents(history, 'cancel'));
+  for (const order of [unsent, done]) await saveChanges(db, applyEvents(order, 'cancel'));
   const found: string[] = [];
   for (let after: string | undefined; ;) {
     const { ids, last } = await findOrdersToCompare(db, { after }, 2);
@@ -75,7 +70,7 @@ test('orders to compare are found one page after the other, although most orders
     if (last === undefined) break;
     after = last;
   }
-  expect(found).toEqual(expect.arrayContaining([open.order.id, unsent.order.id]));
-  expect(found).not.toContain(done.order.id);
+  expect(found).toEqual(expect.arrayContaining([open.id, unsent.id]));
+  expect(found).not.toContain(done.id);
   expect(found).toEqual([...new Set(found)].sort());
 });

@@ -1,7 +1,6 @@
-import { insertOrder } from '../../../src/db/insert-order';
 import { findIdempotencyKey, pruneIdempotencyKeys } from '../../../src/db/idempotency-keys';
 import { useDatabase } from '../../support/database';
-import { newOrder, newSeller } from '../../support/new-orders';
+import { insertNewOrder, newSeller } from '../../support/new-orders';
 import { queryPlan } from '../../support/query-plan';
 
 const database = useDatabase('test');
@@ -13,7 +12,7 @@ beforeEach(async () => {
 async function insertKey(key: string, ageDays: number): Promise<void> {
   const response = { id: key, amount: 1, reference: key, order_url: '', status: 'CREATED', allowed_payment_terms: [] };
   const idempotency = { key, requestDigest: Buffer.from(key), response: response as never };
-  await insertOrder(database.db, newOrder(sellerId, {}, { idempotency }));
+  await insertNewOrder(database.db, { sellerId }, { idempotency });
   await database.db.query(`update idempotency_key set created_at = now() - $1 * interval '1 day' where key = $2`, [
     ageDays,
     key,

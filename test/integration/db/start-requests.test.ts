@@ -1,8 +1,7 @@
 import { findOrder } from '../../../src/db/find-orders';
-import { insertOrder } from '../../../src/db/insert-order';
 import { deleteStartRequests, findWaitingOrders } from '../../../src/db/start-requests';
 import { useDatabase } from '../../support/database';
-import { newOrder, newSeller } from '../../support/new-orders';
+import { insertNewOrder, newSeller } from '../../support/new-orders';
 
 const database = useDatabase('test');
 
@@ -10,13 +9,12 @@ const database = useDatabase('test');
 async function insertOrders(sellerId: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let nth = 0; nth < count; nth++) {
-    const order = newOrder(sellerId);
-    await insertOrder(database.db, order);
+    const { id } = await insertNewOrder(database.db, { sellerId });
     await database.db.query(
       `update start_request set created_at = now() - interval '1 hour' + $2 * interval '1 second' where order_id = $1`,
-      [order.order.id, nth],
+      [id, nth],
     );
-    ids.push(order.order.id);
+    ids.push(id);
   }
   return ids;
 }

@@ -2,8 +2,8 @@ import { markExhausted } from '../../../src/db/webhook-attempts';
 import { findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
 import { DELIVERED, GONE, makeAttempt, orderWithWebhooks } from '../../support/new-attempts';
-import { saveHistory } from '../../support/new-orders';
-import { applyEvents } from '../../support/order-histories';
+import { saveChanges } from '../../support/new-orders';
+import { applyEvents } from '../../support/domain-orders';
 
 const database = useDatabase();
 
@@ -86,19 +86,19 @@ describe('a resend', () => {
   test.each(['delivered', 'exhausted'] as const)(
     "of an event that is %s disables the order's webhooks if it gets a 410, later ones too",
     async (state) => {
-      const { order, history, ids } = await orderWithWebhooks(database.db, 'signup_started');
+      const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
       await makeAttempt(database.db, ids[0]!, { ...DELIVERED, state });
       await makeAttempt(database.db, ids[0]!, { ...GONE, isScheduled: false });
-      await saveHistory(database.db, applyEvents(history, 'approved'));
+      await saveChanges(database.db, applyEvents(order, 'approved'));
       expect(await statesOf(order.id)).toEqual(['disabled', 'disabled']);
     },
   );
 
   test('that is delivered after a 410 is enough for later events to be sent', async () => {
-    const { order, history, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
+    const { order, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
     await makeAttempt(database.db, ids[0]!, GONE);
     await makeAttempt(database.db, ids[0]!, { ...DELIVERED, isScheduled: false });
-    await saveHistory(database.db, applyEvents(history, 'completed'));
+    await saveChanges(database.db, applyEvents(order, 'completed'));
     expect(await statesOf(order.id)).toEqual(['delivered', 'disabled', 'pending']);
   });
 });

@@ -35,7 +35,7 @@ test('a terminated run is replaced by one that resumes from the row and delivers
   receiver.answerWith(200);
   await until(() => isRunning(stack.client, id), 'a new run is open');
   const saved = await until(() => queryOrder(stack.client, id).catch(() => null), 'the new run has read the row');
-  expect(saved.order).toMatchObject({ status: 'APPROVED', version: 3 });
+  expect(saved).toMatchObject({ status: 'APPROVED', version: 3 });
   expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
   await until(() => noWebhookPending(stack, [id]), 'all webhooks are delivered');
 });
@@ -55,7 +55,7 @@ test('a run that lacks changes after a reset is replaced by one that reads the r
     requestId: randomUUID(),
   });
   await until(
-    async () => (await queryOrder(stack.client, id).catch(() => null))?.order.version === 3,
+    async () => (await queryOrder(stack.client, id).catch(() => null))?.version === 3,
     'a new run has read the row',
   );
   expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
@@ -83,7 +83,7 @@ test('a run that fails because the row has another change is replaced', async ()
   );
   await workflow(id).signal('customerProgress', { event: 'approved' });
   await until(
-    async () => (await queryOrder(stack.client, id).catch(() => null))?.order.version === 3,
+    async () => (await queryOrder(stack.client, id).catch(() => null))?.version === 3,
     'a new run has read the row',
   );
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'approved']);
@@ -113,7 +113,7 @@ test('a run whose workflow tasks keep failing is replaced', async () => {
   });
   await insertNewOrder(stack.db, { id });
   await until(
-    async () => (await queryOrder(stack.client, id).catch(() => null))?.order.version === 1,
+    async () => (await queryOrder(stack.client, id).catch(() => null))?.version === 1,
     'a new run has read the row',
   );
   expect(await runsOf(stack, id)).toHaveLength(2);

@@ -1,8 +1,8 @@
 import { findOrder } from '../../../src/db/find-orders';
 import { registry } from '../../../src/telemetry/metrics';
 import { useApiWithoutTemporal } from '../../support/api-without-temporal';
-import { saveHistory } from '../../support/new-orders';
-import { applyEvents } from '../../support/order-histories';
+import { saveChanges } from '../../support/new-orders';
+import { applyEvents } from '../../support/domain-orders';
 import { parseMetrics } from '../../support/prometheus';
 import { until } from '../../support/until';
 
@@ -18,7 +18,7 @@ const isOpen = async (breaker: string) =>
 test('the breaker of reads from workflows is shown as open while Temporal fails, and as closed without reads', async () => {
   const { id } = (await service.api.create()).body.data;
   const { db } = service.database;
-  await saveHistory(db, applyEvents((await findOrder(db, id))!, 'signup_started'));
+  await saveChanges(db, applyEvents((await findOrder(db, id))!, 'signup_started'));
   expect(await isOpen('workflow_reader')).toBe(0);
   for (let reads = 0; reads < 5; reads++)
     expect((await service.api.get(id)).headers.get('Order-Source')).toBe('snapshot');

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CHECKOUT_BACKLOG } from '../../../src/checkout/backlog';
 import '../../../src/checkout/metrics';
 import { createPool } from '../../../src/db/pool';
-import { clearRowBehind, markRowBehind } from '../../../src/db/save-change';
+import { clearRowBehind, markRowBehind } from '../../../src/db/save-order';
 import { deleteStartRequests } from '../../../src/db/start-requests';
 import { type WriteProbe, createWriteProbe } from '../../../src/db/write-probe';
 import { addGauges } from '../../../src/telemetry/gauges';
@@ -15,8 +15,8 @@ import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { apiRoutes } from '../../support/routes';
 import { until } from '../../support/until';
-import { insertNewOrder, saveHistory } from '../../support/new-orders';
-import { applyEvents } from '../../support/order-histories';
+import { insertNewOrder, saveChanges } from '../../support/new-orders';
+import { applyEvents } from '../../support/domain-orders';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;
@@ -72,7 +72,7 @@ test('code that blocks the event loop shows in its lag', async () => {
 });
 
 test('an order of a restored backup is counted until reconcile has repaired it', async () => {
-  const { order } = await insertNewOrder(database.db);
+  const order = await insertNewOrder(database.db);
   expect(await read('order_service_orders_behind')).toBe(0);
   await markRowBehind(database.db, order.id, 2);
   expect(await read('order_service_orders_behind')).toBe(1);
@@ -81,7 +81,7 @@ test('an order of a restored backup is counted until reconcile has repaired it',
 });
 
 test('an order that waits for its workflow is shown with its age', async () => {
-  const { order } = await insertNewOrder(database.db);
+  const order = await insertNewOrder(database.db);
   await database.db.query(`update start_request set created_at = now() - interval '1 hour' where order_id = $1`, [
     order.id,
   ]);
@@ -91,12 +91,12 @@ test('an order that waits for its workflow is shown with its age', async () => {
 });
 
 test('a payment of a closed live order is shown until it is reversed', async () => {
-  const { order, changes } = await insertNewOrder(database.db);
+  const order = await insertNewOrder(database.db);
   await database.db.query(`insert into payment (order_id, bank, status) values ($1, 'oak', 'paid')`, [order.id]);
   expect(await read('order_service_payments_to_reverse')).toBe(0);
-  await saveHistory(database.db, applyEvents({ order, changes }, 'failed'));
+  await saveChanges(database.db, applyEvents(order, 'failed'));
   // A later cancellation does not make the order close later.
-  await saveHistory(database.db, applyEvents({ order, changes }, 'failed', 'cancel'));
+  await saveChanges(database.db, applyEvents(order, 'failed', 'cancel'));
   await database.db.query(
     `update order_timeline set at = now() - (4 - version) * interval '10 minutes' where order_id = $1`,
     [order.id],

@@ -28,7 +28,7 @@ test('an order that nobody touches expires too', async () => {
 
 test('a held order expires when the hold ends, and not before', async () => {
   const id = await openOrder(stack);
-  const { expiresAt } = (await findOrder(stack.db, id))!.order;
+  const { expiresAt } = (await findOrder(stack.db, id))!;
   const heldUntil = new Date(Date.parse(expiresAt!) + 3000);
   await workflow(id).signal(holdExpirySignal, heldUntil.toISOString());
   await workflow(id).result();

@@ -9,7 +9,7 @@ import { until } from '../../support/until';
 const stack = useSharedStack();
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
-const statusOfRow = async (id: string) => (await findOrder(stack.db, id))?.order.status;
+const statusOfRow = async (id: string) => (await findOrder(stack.db, id))?.status;
 
 /** Repeats a call that gets 503, as callers do: if Temporal has dropped it, only the next one learns who has won. */
 const answered = (call: () => Promise<ApiResponse>): Promise<ApiResponse> =>
@@ -63,7 +63,7 @@ test('a start that arrives after the end of the workflow starts no second run', 
 test('a resumed run that reads a closed order from the row ends without a change', async () => {
   const id = await openOrder(stack, {}, ['failed']);
   await workflow(id).result();
-  const { order } = (await findOrder(stack.db, id))!;
+  const order = (await findOrder(stack.db, id))!;
   await createOrderWorkflows(stack.client, {
     startTimeoutMs: 60_000,
     updateTimeoutMs: 60_000,

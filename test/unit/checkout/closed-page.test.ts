@@ -1,15 +1,14 @@
 import { closedPage } from '../../../src/checkout/pages/closed';
-import { atMinute, historyAfter } from '../../support/order-histories';
+import { atMinute, orderAfter } from '../../support/domain-orders';
 import { PROVIDER_DETAILS } from '../../support/provider-details';
 
 test('the page of an expired order states its deadline, however late the expiry was recorded', () => {
-  const { order, changes } = historyAfter('expired');
-  const late = changes.map((change) => (change.event === 'expired' ? { ...change, at: atMinute(180) } : change));
+  const order = orderAfter('expired');
+  const late = order.changes.map((change) => (change.event === 'expired' ? { ...change, at: atMinute(180) } : change));
   const { content } = closedPage(
     'expired',
     {
-      order: { ...order, expiresAt: atMinute(60) },
-      changes: late,
+      order: { ...order, expiresAt: atMinute(60), changes: late },
       application: undefined,
       payment: undefined,
       branding: { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null },

@@ -1,16 +1,16 @@
 import { redirectPage } from '../../../src/checkout/pages/complete';
-import { historyAfter } from '../../support/order-histories';
+import { orderAfter } from '../../support/domain-orders';
 import { PAID_LATER, PROVIDER_DETAILS } from '../../support/provider-details';
 
 const BRANDING = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
-const { order, changes } = historyAfter('signup_started', 'approved', 'completed');
+const order = orderAfter('signup_started', 'approved', 'completed');
 
 test.each([
   ['the repayments', PAID_LATER, 15],
   ['no repayments', undefined, 4],
   ['no repayments, because nobody agreed to them,', { ...PAID_LATER, agreedAt: null }, 4],
 ])('a receipt with %s states before all else that it continues to the shop', (_, application, seconds) => {
-  const checkout = { order, changes, application, payment: undefined, branding: BRANDING };
+  const checkout = { order, application, payment: undefined, branding: BRANDING };
   const { content, refresh } = redirectPage({ checkout, providerDetails: PROVIDER_DETAILS, code: undefined }, '/pay/x');
   expect(refresh).toEqual({ afterSeconds: seconds, url: order.redirectUrl });
   const [, afterHeading = ''] = content.text.split('</h1>');

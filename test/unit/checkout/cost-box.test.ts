@@ -1,5 +1,5 @@
 import { costBox } from '../../../src/checkout/pages/cost-box';
-import { ORDER } from '../../support/order-histories';
+import { ORDER } from '../../support/domain-orders';
 
 test.each([
   [undefined, '<dt>Interest</dt>'],

@@ -1,10 +1,9 @@
 import { toCreatedOrderBody, toOrderBody } from '../../../src/contracts/order-mapper';
 import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-schemas';
 import type { Order } from '../../../src/domain/order';
-import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute } from '../../support/order-histories';
+import { CREATED_AT, IN_STATUS, ORDER, orderAfter, atMinute } from '../../support/domain-orders';
 
 const CHECKOUT = 'https://checkout.example';
-const NOTHING = { source: null, metaData: null };
 
 const PROMOTED: Order = {
   ...ORDER,
@@ -33,7 +32,7 @@ describe('the body of a create response', () => {
 
 describe('the body of a retrieve response', () => {
   test('has the fields of section 2.1 of the specification, order_url, webhook_url and created_at', () => {
-    expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).toEqual({
+    expect(toOrderBody(ORDER, CHECKOUT)).toEqual({
       id: ORDER.id,
       amount: 1234.5,
       reference: 'order 17',
@@ -52,29 +51,28 @@ describe('the body of a retrieve response', () => {
 
   test('shows a cancel URL, a webhook URL and an expiry only if the order has them', () => {
     const more = { cancelUrl: 'https://shop.example/cart', expiresAt: atMinute(60) };
-    expect(toOrderBody({ ...ORDER, ...more }, NOTHING, CHECKOUT)).toMatchObject({
+    expect(toOrderBody({ ...ORDER, ...more }, CHECKOUT)).toMatchObject({
       cancel_url: more.cancelUrl,
       expires_at: more.expiresAt,
     });
-    const without = toOrderBody({ ...ORDER, webhookUrl: null }, NOTHING, CHECKOUT);
+    const without = toOrderBody({ ...ORDER, webhookUrl: null }, CHECKOUT);
     for (const field of ['cancel_url', 'webhook_url', 'expires_at']) expect(without).not.toHaveProperty(field);
   });
 
   test('has every field of a promotion', () => {
-    expect(toOrderBody(PROMOTED, NOTHING, CHECKOUT).pricing).toEqual({
+    expect(toOrderBody(PROMOTED, CHECKOUT).pricing).toEqual({
       representative_interest: 9.9,
       promotions: [{ name: 'Spring', interest_free_days: 90, valid_until: '2027-01-31' }],
     });
   });
 
   test('has cancelled_at only if the order was cancelled', () => {
-    expect(toOrderBody(historyAfter('cancel').order, NOTHING, CHECKOUT).cancelled_at).toBe(atMinute(1));
-    expect(toOrderBody(IN_STATUS.UNSUCCESSFUL.order, NOTHING, CHECKOUT)).not.toHaveProperty('cancelled_at');
+    expect(toOrderBody(orderAfter('cancel'), CHECKOUT).cancelled_at).toBe(atMinute(1));
+    expect(toOrderBody(IN_STATUS.UNSUCCESSFUL, CHECKOUT)).not.toHaveProperty('cancelled_at');
   });
 
   test('says why the order is UNSUCCESSFUL, also after a later cancel, and when it last changed', () => {
-    const bodyAfter = (...events: Parameters<typeof historyAfter>) =>
-      toOrderBody(historyAfter(...events).order, NOTHING, CHECKOUT);
+    const bodyAfter = (...events: Parameters<typeof orderAfter>) => toOrderBody(orderAfter(...events), CHECKOUT);
     expect(bodyAfter('signup_started', 'declined')).toMatchObject({ unsuccessful_reason: 'declined' });
     expect(bodyAfter('failed')).toMatchObject({ unsuccessful_reason: 'failed', updated_at: atMinute(1) });
     expect(bodyAfter('expired')).toMatchObject({ unsuccessful_reason: 'expired' });
@@ -88,21 +86,21 @@ describe('the body of a retrieve response', () => {
 
   test('has source and meta_data as they were sent, and omits them if they were not', () => {
     const metaData = { 10: 1.1, 9: [{}] };
-    const body = toOrderBody(ORDER, { source: 'magento', metaData }, CHECKOUT);
+    const body = toOrderBody({ ...ORDER, source: 'magento', metaData }, CHECKOUT);
     expect(body.source).toBe('magento');
     expect(body.meta_data).toEqual(metaData);
-    expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).not.toHaveProperty('source');
-    expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).not.toHaveProperty('meta_data');
+    expect(toOrderBody(ORDER, CHECKOUT)).not.toHaveProperty('source');
+    expect(toOrderBody(ORDER, CHECKOUT)).not.toHaveProperty('meta_data');
   });
 
   test("omits the seller's id and the version", () => {
-    const text = JSON.stringify(toOrderBody(ORDER, NOTHING, CHECKOUT));
+    const text = JSON.stringify(toOrderBody(ORDER, CHECKOUT));
     for (const internal of [ORDER.sellerId, 'version']) expect(text).not.toContain(internal);
   });
 
   test('matches its schema in every status', () => {
-    for (const { order } of [...Object.values(IN_STATUS), historyAfter('cancel'), { order: PROMOTED }]) {
-      const body = toOrderBody(order, { source: 'x', metaData: { a: 1 } }, CHECKOUT);
+    for (const order of [...Object.values(IN_STATUS), orderAfter('cancel'), PROMOTED]) {
+      const body = toOrderBody({ ...order, source: 'x', metaData: { a: 1 } }, CHECKOUT);
       expect(orderSchema.strict().safeParse(body).error).toBeUndefined();
     }
   });

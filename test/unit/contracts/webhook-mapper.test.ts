@@ -4,26 +4,20 @@ import { toOrderBody } from '../../../src/contracts/order-mapper';
 import { accountSchema } from '../../../src/contracts/seller-schema';
 import { orderStatusChangedSchema } from '../../../src/contracts/webhook-schemas';
 import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
-import { type Order, stateAfter, withState } from '../../../src/domain/order';
+import { type Order, stateOf } from '../../../src/domain/order';
 import { withOrderId } from '../../../src/domain/redirect-url';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { accept } from '../../support/create-order-body';
-import { IN_STATUS, historyAfter, atMinute } from '../../support/order-histories';
+import { IN_STATUS, orderAfter, atMinute } from '../../support/domain-orders';
 
-const bodyOf = (history: ReturnType<typeof historyAfter>, index: number, sequence: number) => {
-  const change = history.changes[index]!;
-  const order = toOrderBody(
-    withState(history.order, stateAfter(history, change)),
-    { source: null, metaData: null },
-    'https://checkout.example',
-  );
-  return toOrderStatusChanged(change, order, sequence);
+const bodyOf = (order: Order, index: number, sequence: number) => {
+  const then = { ...order, ...stateOf(order.changes.slice(0, index + 1), null) };
+  return toOrderStatusChanged(order.changes[index]!, toOrderBody(then, 'https://checkout.example'), sequence);
 };
 
 test('a webhook contains the order after the change, the previous status, the event, the actor and the reason', () => {
-  const history = IN_STATUS.SUCCESSFUL;
-  const { order } = history;
-  expect(bodyOf(history, 2, 2)).toEqual({
+  const order = IN_STATUS.SUCCESSFUL;
+  expect(bodyOf(order, 2, 2)).toEqual({
     type: 'order.status_changed',
     timestamp: atMinute(2),
     data: {
@@ -52,14 +46,14 @@ test('a webhook contains the order after the change, the previous status, the ev
 });
 
 test('the webhook for a cancellation contains cancelled_at', () => {
-  const body = bodyOf(historyAfter('signup_started', 'cancel'), 2, 2);
+  const body = bodyOf(orderAfter('signup_started', 'cancel'), 2, 2);
   expect(body.data).toMatchObject({ previous_status: 'PENDING', event: 'cancel', actor: 'seller' });
   const unsuccessful_reason = 'cancelled';
   expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: atMinute(2), unsuccessful_reason });
 });
 
 test('the webhook for an earlier change does not show a later cancellation', () => {
-  expect(bodyOf(historyAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
+  expect(bodyOf(orderAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
     'cancelled_at',
   );
 });
@@ -79,7 +73,7 @@ test('a webhook with the longest value in each field has at most the 100,000 byt
     source: emoji.repeat(100),
     meta_data: { a: 'x'.repeat(16 * 1024 - '{"a":""}'.length) },
   });
-  const { order, changes } = IN_STATUS.UNSUCCESSFUL;
+  const order = IN_STATUS.UNSUCCESSFUL;
   const largest: Order = {
     ...order,
     sellerName: account.name!,
@@ -91,13 +85,11 @@ test('a webhook with the longest value in each field has at most the 100,000 byt
     pricing: account.pricing!,
     expiresAt: order.createdAt,
     cancelledAt: order.createdAt,
+    source: given.source!,
+    metaData: given.meta_data!,
   };
-  const body = toOrderBody(
-    largest,
-    { source: given.source!, metaData: given.meta_data! },
-    `https://checkout.example/${'a'.repeat(1000)}`,
-  );
-  const change = { ...changes.at(-1)!, reason: emoji.repeat(500) };
+  const body = toOrderBody(largest, `https://checkout.example/${'a'.repeat(1000)}`);
+  const change = { ...order.changes.at(-1)!, reason: emoji.repeat(500) };
   const bytes = Buffer.byteLength(JSON.stringify(toOrderStatusChanged(change, body, 3)));
   expect(bytes).toBeGreaterThan(35_000);
   expect(bytes).toBeLessThanOrEqual(100_000);
@@ -105,8 +97,8 @@ test('a webhook with the longest value in each field has at most the 100,000 byt
 });
 
 test('every webhook matches its schema', () => {
-  const history = historyAfter('signup_started', 'approved', 'cancel');
+  const order = orderAfter('signup_started', 'approved', 'cancel');
   for (const index of [1, 2, 3]) {
-    expect(orderStatusChangedSchema.strict().safeParse(bodyOf(history, index, index)).error).toBeUndefined();
+    expect(orderStatusChangedSchema.strict().safeParse(bodyOf(order, index, index)).error).toBeUndefined();
   }
 });

@@ -1,41 +1,37 @@
 import {
   type ChangeRequest,
-  type OrderHistory,
-  createHistory,
+  type Order,
+  classifyEvent,
+  creation,
   decide,
   isStatusChange,
-  classifyEvent,
-  stateAfter,
   sequenceOf,
-  toWorkflowOrderHistory,
-  withState,
+  stateOf,
+  withChange,
 } from '../../../src/domain/order';
 import { ORDER_STATUSES } from '../../../src/domain/status';
-import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute, request } from '../../support/order-histories';
+import { CREATED_AT, FACTS, IN_STATUS, orderAfter, atMinute, request } from '../../support/domain-orders';
 
 /** Applies a request that must change the order. */
-function change(history: OrderHistory, changeRequest: ChangeRequest, now: string): OrderHistory {
-  const decision = decide(history, changeRequest, now);
-  if (decision.kind !== 'change') throw new Error(`expected a change, not ${decision.kind}`);
-  return decision.next;
+function changed(order: Order, changeRequest: ChangeRequest, now: string): Order {
+  const change = decide(order, changeRequest, now);
+  if (typeof change === 'string') throw new Error(`expected a change, not ${change}`);
+  return withChange(order, change);
 }
 
 describe('a new order', () => {
   test('has one change, which names its creator, its channel and its time', () => {
-    expect(createHistory(ORDER, { actor: 'seller', channel: 'api' })).toEqual({
-      order: ORDER,
-      changes: [
-        {
-          version: 1,
-          event: 'created',
-          from: null,
-          to: 'CREATED',
-          actor: 'seller',
-          channel: 'api',
-          reason: null,
-          at: CREATED_AT,
-        },
-      ],
+    const created = creation({ actor: 'seller', channel: 'api' }, CREATED_AT);
+    expect(created).toMatchObject({ version: 1, event: 'created', to: 'CREATED', actor: 'seller', channel: 'api' });
+    expect(stateOf([created], atMinute(60))).toEqual({
+      version: 1,
+      status: 'CREATED',
+      createdAt: CREATED_AT,
+      updatedAt: CREATED_AT,
+      expiresAt: atMinute(60),
+      cancelledAt: null,
+      unsuccessfulReason: null,
+      changes: [created],
     });
   });
 });
@@ -43,12 +39,12 @@ describe('a new order', () => {
 describe('a change', () => {
   test('sets the status, adds one version and one entry, and changes nothing else', () => {
     const before = IN_STATUS.PENDING;
-    const next = change(
+    const next = changed(
       before,
       request('approved', { actor: 'checkout', channel: 'workflow', reason: 'score 720' }),
       atMinute(9),
     );
-    expect(next.order).toEqual({ ...before.order, status: 'APPROVED', version: 3, updatedAt: atMinute(9) });
+    expect(next).toEqual({ ...before, status: 'APPROVED', version: 3, updatedAt: atMinute(9), changes: next.changes });
     expect(next.changes).toEqual([
       ...before.changes,
       {
@@ -64,44 +60,44 @@ describe('a change', () => {
     ]);
   });
 
-  test('does not modify the history that it is applied to', () => {
-    const before = historyAfter('signup_started');
+  test('does not modify the order that it is applied to', () => {
+    const before = orderAfter('signup_started');
     const copy = structuredClone(before);
-    decide(before, request('cancel'), atMinute(5));
+    changed(before, request('cancel'), atMinute(5));
     expect(before).toEqual(copy);
   });
 
   test('increases the version by one', () => {
     expect(IN_STATUS.SUCCESSFUL.changes.map(({ version }) => version)).toEqual([1, 2, 3, 4]);
-    expect(IN_STATUS.SUCCESSFUL.order.version).toBe(4);
+    expect(IN_STATUS.SUCCESSFUL.version).toBe(4);
   });
 
   test('has the time of the change before it if the clock is behind', () => {
-    const before = historyAfter('signup_started', 'approved');
-    const next = change(before, request('cancel'), atMinute(-60));
+    const before = orderAfter('signup_started', 'approved');
+    const next = changed(before, request('cancel'), atMinute(-60));
     expect(next.changes.at(-1)?.at).toBe(atMinute(2));
-    expect(next.order.cancelledAt).toBe(atMinute(2));
+    expect(next.cancelledAt).toBe(atMinute(2));
   });
 
   test('has the time of the creation if the clock is behind the creation', () => {
-    expect(change(historyAfter(), request('failed'), atMinute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
+    expect(changed(orderAfter(), request('failed'), atMinute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
   });
 });
 
-describe('an event that is in the history already', () => {
+describe('an event that the order already has', () => {
   test.each([
-    ['signup_started', historyAfter('signup_started')],
+    ['signup_started', orderAfter('signup_started')],
     ['signup_started', IN_STATUS.SUCCESSFUL],
     ['approved', IN_STATUS.SUCCESSFUL],
     ['completed', IN_STATUS.SUCCESSFUL],
-    ['declined', historyAfter('signup_started', 'declined')],
-    ['failed', historyAfter('failed')],
-    ['expired', historyAfter('expired')],
-    ['cancel', historyAfter('cancel')],
-    ['signup_started', historyAfter('signup_started', 'cancel')],
-  ] as const)('is a repeat that changes nothing: %s', (event, history) => {
-    expect(classifyEvent(history, event)).toBe('repeat');
-    expect(decide(history, request(event), atMinute(90))).toEqual({ kind: 'repeat' });
+    ['declined', orderAfter('signup_started', 'declined')],
+    ['failed', orderAfter('failed')],
+    ['expired', orderAfter('expired')],
+    ['cancel', orderAfter('cancel')],
+    ['signup_started', orderAfter('signup_started', 'cancel')],
+  ] as const)('is a repeat that changes nothing: %s', (event, order) => {
+    expect(classifyEvent(order, event)).toBe('repeat');
+    expect(decide(order, request(event), atMinute(90))).toBe('repeat');
   });
 });
 
@@ -114,10 +110,10 @@ describe('an event without a transition', () => {
     ['expired', IN_STATUS.SUCCESSFUL],
     ['cancel', IN_STATUS.SUCCESSFUL],
     ['failed', IN_STATUS.UNSUCCESSFUL],
-    ['completed', historyAfter('signup_started', 'approved', 'cancel')],
-  ] as const)('is refused: %s', (event, history) => {
-    expect(classifyEvent(history, event)).toBe('refused');
-    expect(decide(history, request(event), atMinute(90))).toEqual({ kind: 'refused' });
+    ['completed', orderAfter('signup_started', 'approved', 'cancel')],
+  ] as const)('is refused: %s', (event, order) => {
+    expect(classifyEvent(order, event)).toBe('refused');
+    expect(decide(order, request(event), atMinute(90))).toBe('refused');
   });
 });
 
@@ -125,36 +121,36 @@ describe('a cancel', () => {
   test.each(['CREATED', 'PENDING', 'APPROVED'] as const)(
     'makes a %s order UNSUCCESSFUL and sets cancelledAt',
     (status) => {
-      const { order } = change(IN_STATUS[status], request('cancel'), atMinute(30));
+      const order = changed(IN_STATUS[status], request('cancel'), atMinute(30));
       expect(order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30) });
     },
   );
 
   test('sets cancelledAt of an UNSUCCESSFUL order and keeps its status', () => {
-    const next = change(IN_STATUS.UNSUCCESSFUL, request('cancel'), atMinute(30));
-    expect(next.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30), version: 4 });
+    const next = changed(IN_STATUS.UNSUCCESSFUL, request('cancel'), atMinute(30));
+    expect(next).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30), version: 4 });
     expect(next.changes.at(-1)).toMatchObject({ event: 'cancel', from: 'UNSUCCESSFUL', to: 'UNSUCCESSFUL' });
   });
 
   test('keeps the first cancelledAt if it is repeated', () => {
-    const cancelled = historyAfter('cancel');
-    expect(decide(cancelled, request('cancel'), atMinute(30)).kind).toBe('repeat');
-    expect(cancelled.order.cancelledAt).toBe(atMinute(1));
+    const cancelled = orderAfter('cancel');
+    expect(decide(cancelled, request('cancel'), atMinute(30))).toBe('repeat');
+    expect(cancelled.cancelledAt).toBe(atMinute(1));
   });
 
   test('is refused for a SUCCESSFUL order', () => {
-    expect(decide(IN_STATUS.SUCCESSFUL, request('cancel'), atMinute(30)).kind).toBe('refused');
+    expect(decide(IN_STATUS.SUCCESSFUL, request('cancel'), atMinute(30))).toBe('refused');
   });
 });
 
 test('no event except cancel sets cancelledAt', () => {
-  for (const status of ORDER_STATUSES) expect(IN_STATUS[status].order.cancelledAt).toBeNull();
-  expect(historyAfter('failed').order.cancelledAt).toBeNull();
-  expect(historyAfter('expired').order.cancelledAt).toBeNull();
+  for (const status of ORDER_STATUSES) expect(IN_STATUS[status].cancelledAt).toBeNull();
+  expect(orderAfter('failed').cancelledAt).toBeNull();
+  expect(orderAfter('expired').cancelledAt).toBeNull();
 });
 
 describe('a change that sellers get a webhook for', () => {
-  const declinedThenCancelled = historyAfter('signup_started', 'declined', 'cancel');
+  const declinedThenCancelled = orderAfter('signup_started', 'declined', 'cancel');
 
   test('is a change to another status, but not the creation or the cancel of an UNSUCCESSFUL order', () => {
     expect(declinedThenCancelled.changes.map(isStatusChange)).toEqual([false, true, true, false]);
@@ -172,26 +168,19 @@ describe('a change that sellers get a webhook for', () => {
   });
 });
 
-describe('the history in Temporal', () => {
-  test('has the state, the changes and the facts for operators, but no pay link, URL, pricing or seller id', () => {
-    const history = historyAfter('signup_started');
-    const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = history.order;
-    const state = { version, status, cancelledAt, expiresAt, updatedAt: atMinute(1), unsuccessfulReason: null };
-    expect(toWorkflowOrderHistory(history)).toEqual({
-      order: { id, sellerName, amountPence, reference, ...state },
-      changes: history.changes,
-    });
-  });
+test('the state of an order has no fact: no pay link, URL, pricing or seller', () => {
+  const order = orderAfter('signup_started');
+  expect(Object.keys(stateOf(order.changes, null)).filter((field) => field in FACTS)).toEqual([]);
 });
 
-describe('the order after one of its changes', () => {
-  const history = historyAfter('signup_started', 'declined', 'cancel');
+describe('the state after each change', () => {
+  const { changes } = orderAfter('signup_started', 'declined', 'cancel');
+  const stateAt = (version: number) => stateOf(changes.slice(0, version), null);
 
   test('has the status and the version of that change', () => {
-    const { expiresAt } = history.order;
-    const open = { expiresAt, cancelledAt: null, unsuccessfulReason: null };
-    const declined = { expiresAt, status: 'UNSUCCESSFUL', unsuccessfulReason: 'declined' };
-    expect(history.changes.map((change) => stateAfter(history, change))).toEqual([
+    const open = { cancelledAt: null, unsuccessfulReason: null };
+    const declined = { status: 'UNSUCCESSFUL', unsuccessfulReason: 'declined' };
+    expect([1, 2, 3, 4].map(stateAt)).toMatchObject([
       { ...open, version: 1, status: 'CREATED', updatedAt: atMinute(0) },
       { ...open, version: 2, status: 'PENDING', updatedAt: atMinute(1) },
       { ...declined, version: 3, cancelledAt: null, updatedAt: atMinute(2) },
@@ -199,9 +188,7 @@ describe('the order after one of its changes', () => {
     ]);
   });
 
-  test('is the current order if the change is the last one', () => {
-    for (const current of [history, ...Object.values(IN_STATUS)]) {
-      expect(withState(current.order, stateAfter(current, current.changes.at(-1)!))).toEqual(current.order);
-    }
+  test('keeps the creation and the expiry', () => {
+    expect(stateOf(changes, atMinute(60))).toMatchObject({ createdAt: CREATED_AT, expiresAt: atMinute(60) });
   });
 });

@@ -2,7 +2,7 @@ import type { StoredOrder } from '../../../src/db/find-orders';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { cancelOrder } from '../../../src/orders/change-order';
 import { CallNotMade, TooManyChanges } from '../../../src/temporal/availability';
-import { IN_STATUS } from '../../support/order-histories';
+import { IN_STATUS } from '../../support/domain-orders';
 
 const FAILURES: [string, Error, RegExp][] = [
   ['nothing changed if the call was not made', new CallNotMade('down'), /^Orders cannot be changed.*Nothing changed\./],

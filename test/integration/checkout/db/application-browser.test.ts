@@ -8,8 +8,8 @@ import {
   upsertPaymentTerm,
 } from '../../../../src/checkout/db/applications';
 import { useDatabase } from '../../../support/database';
-import { insertNewOrder, saveHistory } from '../../../support/new-orders';
-import { applyEvents } from '../../../support/order-histories';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents } from '../../../support/domain-orders';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',
@@ -22,11 +22,11 @@ const [ONE, TWO] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const database = useDatabase('test');
 
 async function pendingOrder() {
-  const history = await insertNewOrder(database.db);
-  const { id } = history.order;
+  const order = await insertNewOrder(database.db);
+  const { id } = order;
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  const pending = applyEvents(history, 'signup_started');
-  await saveHistory(database.db, pending);
+  const pending = applyEvents(order, 'signup_started');
+  await saveChanges(database.db, pending);
   return { id, pending };
 }
 const submit = (id: string, browser: Buffer) =>
@@ -43,7 +43,7 @@ test('of two browsers that apply at the same time, the one whose application is 
 test('only the browser that the application belongs to can agree', async () => {
   const { id, pending } = await pendingOrder();
   await submit(id, ONE);
-  await saveHistory(database.db, applyEvents(pending, 'approved'));
+  await saveChanges(database.db, applyEvents(pending, 'approved'));
   for (const others of [[], [TWO]]) {
     expect(await recordAgreement(database.db, id, others, new Date())).toBe(false);
   }

@@ -18,9 +18,9 @@ import type { LenderDecision } from '../../../../src/checkout/domain/application
 import type { PaymentTerm } from '../../../../src/domain/order';
 import type { OrderEvent } from '../../../../src/domain/status';
 import { useDatabase } from '../../../support/database';
-import { insertNewOrder, saveHistory } from '../../../support/new-orders';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents } from '../../../support/domain-orders';
 import { queryPlan } from '../../../support/query-plan';
-import { applyEvents } from '../../../support/order-histories';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',
@@ -37,10 +37,10 @@ const database = useDatabase('test');
 
 /** Inserts an order with a chosen payment term, applies events, and returns its id. */
 async function orderAfter(...events: OrderEvent[]): Promise<string> {
-  const history = await insertNewOrder(database.db);
-  const { id } = history.order;
+  const order = await insertNewOrder(database.db);
+  const { id } = order;
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  if (events.length > 0) await saveHistory(database.db, applyEvents(history, ...events));
+  if (events.length > 0) await saveChanges(database.db, applyEvents(order, ...events));
   return id;
 }
 const setBrowser = (id: string) =>
@@ -68,7 +68,7 @@ test('the first application that is submitted is stored, and a second one is ref
 });
 
 test('an application is refused without a payment term, before the signup, after a cancel and after a decision', async () => {
-  const { order } = await insertNewOrder(database.db);
+  const order = await insertNewOrder(database.db);
   const ids = [
     order.id,
     await orderAfter(),
@@ -103,11 +103,11 @@ async function unfinished(): Promise<string[]> {
 }
 
 test('a checkout is unfinished from the application until the order shows the decision, but not at once', async () => {
-  const history = await insertNewOrder(database.db);
-  const { id } = history.order;
+  const order = await insertNewOrder(database.db);
+  const { id } = order;
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  const pending = applyEvents(history, 'signup_started');
-  await saveHistory(database.db, pending);
+  const pending = applyEvents(order, 'signup_started');
+  await saveChanges(database.db, pending);
   expect(await unfinished()).toEqual([]);
   await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
   expect(await findUnfinishedCheckouts(database.db, 10)).toEqual([]);
@@ -116,7 +116,7 @@ test('a checkout is unfinished from the application until the order shows the de
   const decision = { kind: 'approved', offer: { instalments: [] } } as const;
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
   expect(await unfinished()).toEqual([id]);
-  await saveHistory(database.db, applyEvents(pending, 'approved'));
+  await saveChanges(database.db, applyEvents(pending, 'approved'));
   expect(await unfinished()).toEqual([]);
 });
 
@@ -127,9 +127,9 @@ test.each<[LenderDecision, readonly PaymentTerm[], boolean]>([
 ])(
   'after %j of an order with %j, the checkout is unfinished: %s',
   async (decision, allowedPaymentTerms, isUnfinished) => {
-    const history = await insertNewOrder(database.db, { allowedPaymentTerms });
-    const { id } = history.order;
-    await saveHistory(database.db, applyEvents(history, 'signup_started'));
+    const order = await insertNewOrder(database.db, { allowedPaymentTerms });
+    const { id } = order;
+    await saveChanges(database.db, applyEvents(order, 'signup_started'));
     await upsertPaymentTerm(database.db, id, 'PAY_LATER');
     await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
     await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
@@ -138,13 +138,13 @@ test.each<[LenderDecision, readonly PaymentTerm[], boolean]>([
 );
 
 test('the checkout of an APPROVED order is unfinished while its decision is missing, as after a restore, unless purged', async () => {
-  const history = await insertNewOrder(database.db);
-  const { id } = history.order;
-  const pending = applyEvents(history, 'signup_started');
-  await saveHistory(database.db, pending);
+  const order = await insertNewOrder(database.db);
+  const { id } = order;
+  const pending = applyEvents(order, 'signup_started');
+  await saveChanges(database.db, pending);
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
-  await saveHistory(database.db, applyEvents(pending, 'approved'));
+  await saveChanges(database.db, applyEvents(pending, 'approved'));
   expect(await unfinished()).toEqual([id]);
   await database.db.query(
     `update application set purged_at = now(), business_name = null, company_number = null, email = null,
@@ -171,37 +171,37 @@ test.each<LenderDecision>([
 });
 
 test('the first agreement of an APPROVED order counts, and its checkout is unfinished until the order closes', async () => {
-  const history = await insertNewOrder(database.db);
-  const { id } = history.order;
+  const order = await insertNewOrder(database.db);
+  const { id } = order;
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   await setBrowser(id);
   expect(await recordAgreement(database.db, id, [BROWSER], AGREED_AT)).toBe(false);
   expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
-  const approved = applyEvents(history, 'signup_started', 'approved');
-  await saveHistory(database.db, approved);
+  const approved = applyEvents(order, 'signup_started', 'approved');
+  await saveChanges(database.db, approved);
   expect(await unfinished()).toEqual([]);
   const agreedAt = new Date();
   expect(await recordAgreement(database.db, id, [BROWSER], agreedAt)).toBe(true);
   await recordAgreement(database.db, id, [BROWSER], AGREED_AT);
   expect((await findApplication(database.db, id))!.agreedAt).toEqual(agreedAt);
   expect(await unfinished()).toEqual([id]);
-  await saveHistory(database.db, applyEvents(approved, 'cancel'));
+  await saveChanges(database.db, applyEvents(approved, 'cancel'));
   expect(await unfinished()).toEqual([]);
 });
 
 test('a purge deletes the data of an applicant once and keeps the agreement', async () => {
-  const history = await insertNewOrder(database.db);
-  const { id } = history.order;
+  const order = await insertNewOrder(database.db);
+  const { id } = order;
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  const pending = applyEvents(history, 'signup_started');
-  await saveHistory(database.db, pending);
+  const pending = applyEvents(order, 'signup_started');
+  await saveChanges(database.db, pending);
   await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
   const decision = { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 7 }] } } as const;
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
   const approved = applyEvents(pending, 'approved');
-  await saveHistory(database.db, approved);
+  await saveChanges(database.db, approved);
   await recordAgreement(database.db, id, [BROWSER], AGREED_AT);
-  await saveHistory(database.db, applyEvents(approved, 'completed'));
+  await saveChanges(database.db, applyEvents(approved, 'completed'));
   await database.db.query("update application set created_at = now() - interval '40 days'");
   await database.db.query("update order_timeline set at = now() - interval '31 days'");
   const before = await findApplication(database.db, id);
@@ -285,7 +285,7 @@ test('a purge deletes the application of a customer who left after a decline, or
 
 test('unfinished checkouts are found by small indexes, whatever the number of closed orders', async () => {
   const { db } = database;
-  const { order } = await insertNewOrder(db);
+  const order = await insertNewOrder(db);
   // Copies of one closed order.
   await db.query(
     `with copy as (

@@ -5,10 +5,11 @@ import {
   insertPayment,
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
-import type { OrderHistory } from '../../../../src/domain/order';
+import type { Creation } from '../../../../src/db/save-order';
+import type { Order } from '../../../../src/domain/order';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../../support/database';
-import { insertNewOrder, saveHistory } from '../../../support/new-orders';
-import { applyEvents } from '../../../support/order-histories';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents } from '../../../support/domain-orders';
 import { until } from '../../../support/until';
 
 const database = useDatabase('test');
@@ -16,17 +17,17 @@ const database = useDatabase('test');
 const BROWSER = { browserDigest: Buffer.alloc(32), ownDigests: [] };
 
 /** A PENDING order whose customer has chosen to pay now. */
-async function payingOrder(order: Partial<OrderHistory['order']> = {}): Promise<OrderHistory> {
+async function payingOrder(creation: Partial<Creation> = {}): Promise<Order> {
   const { db } = database;
-  const history = applyEvents(await insertNewOrder(db, order), 'signup_started');
-  await saveHistory(db, history);
-  await upsertPaymentTerm(db, history.order.id, 'PAY_NOW');
-  return history;
+  const paying = applyEvents(await insertNewOrder(db, {}, creation), 'signup_started');
+  await saveChanges(db, paying);
+  await upsertPaymentTerm(db, paying.id, 'PAY_NOW');
+  return paying;
 }
 
 test('of payments that are started at the same time, one is recorded', async () => {
   const { db } = database;
-  const { id } = (await payingOrder()).order;
+  const { id } = await payingOrder();
   const started = await Promise.all(['oak', 'harbour', 'oak'].map((bank) => insertPayment(db, id, bank, BROWSER)));
   expect(started.filter(Boolean)).toHaveLength(1);
   expect((await db.query('select from payment')).rowCount).toBe(1);
@@ -34,7 +35,7 @@ test('of payments that are started at the same time, one is recorded', async () 
 
 test('a payment is started after a payment that is over, and not after one that is paid', async () => {
   const { db } = database;
-  const { id } = (await payingOrder()).order;
+  const { id } = await payingOrder();
   const results: boolean[] = [];
   for (const status of ['refused', 'cancelled', 'paid'] as const) {
     results.push(await insertPayment(db, id, 'oak', BROWSER));
@@ -45,7 +46,7 @@ test('a payment is started after a payment that is over, and not after one that 
 
 test('a payment that is started while the result of another is recorded is refused, and both end', async () => {
   const { db } = database;
-  const { id } = (await payingOrder()).order;
+  const { id } = await payingOrder();
   await insertPayment(db, id, 'oak', BROWSER);
   const held = await holdTransaction(db, 'select from application where order_id = $1 for update', [id]);
   const started = insertPayment(db, id, 'harbour', BROWSER);
@@ -60,7 +61,7 @@ test('a payment that is started while the result of another is recorded is refus
 
 test('the checkout of a payment is unfinished some seconds after its start, until the payment is over', async () => {
   const { db } = database;
-  const { id } = (await payingOrder()).order;
+  const { id } = await payingOrder();
   await insertPayment(db, id, 'oak', BROWSER);
   expect(await findUnfinishedCheckouts(db, 10)).toEqual([]);
   await db.query("update payment set started_at = now() - interval '2 minutes'");
@@ -75,7 +76,7 @@ test('the checkout of a payment is unfinished some seconds after its start, unti
 
 test('a payment in progress is found even if the clock was set back after an earlier one', async () => {
   const { db } = database;
-  const { order } = await insertNewOrder(db);
+  const order = await insertNewOrder(db);
   await db.query(
     `insert into payment (order_id, bank, status, started_at, closed_at)
      values ($1, 'first', 'cancelled', now(), now()), ($1, 'second', 'pending', now() - interval '1 minute', null)`,
@@ -86,7 +87,7 @@ test('a payment in progress is found even if the clock was set back after an ear
 
 test('a late report that a payment is pending does not undo the approval of its customer', async () => {
   const { db } = database;
-  const { order } = await insertNewOrder(db);
+  const order = await insertNewOrder(db);
   await db.query("insert into payment (order_id, bank) values ($1, 'oak')", [order.id]);
   const { id } = (await findLastPayment(db, order.id))!;
   for (const status of ['processing', 'pending'] as const) await recordPaymentStatus(db, id, status);
@@ -97,7 +98,7 @@ test('a late report that a payment is pending does not undo the approval of its 
 
 test('no payment is started once the expiry of its order is due', async () => {
   const { db } = database;
-  const { id } = (await payingOrder({ expiresAt: new Date(Date.now() - 1000).toISOString() })).order;
+  const { id } = await payingOrder({ expiresAfterMs: 0 });
   expect(await insertPayment(db, id, 'oak', BROWSER)).toBe(false);
   await db.query("update orders set expires_at = now() + interval '1 minute'");
   expect(await insertPayment(db, id, 'oak', BROWSER)).toBe(true);

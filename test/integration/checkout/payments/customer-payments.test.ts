@@ -7,24 +7,24 @@ import { cancelPayment, checkPayment } from '../../../../src/checkout/customer-p
 import type { Checkout, CheckoutDependencies } from '../../../../src/checkout/hosted-checkout';
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
 import { useDatabase } from '../../../support/database';
-import { insertNewOrder, saveHistory } from '../../../support/new-orders';
-import { applyEvents } from '../../../support/order-histories';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents } from '../../../support/domain-orders';
 
 const database = useDatabase();
 
 /** A customer who pays at this bank. */
 async function payingAt(bank: Partial<Record<keyof PaymentProvider, () => Promise<PaymentStatus>>>, age = '0') {
   const { db } = database;
-  const history = await insertNewOrder(db);
-  const { id } = history.order;
-  await saveHistory(db, applyEvents(history, 'signup_started'));
+  const order = await insertNewOrder(db);
+  const { id } = order;
+  await saveChanges(db, applyEvents(order, 'signup_started'));
   await upsertPaymentTerm(db, id, 'PAY_NOW');
   await insertPayment(db, id, 'oak', { browserDigest: Buffer.alloc(32), ownDigests: [] });
   await db.query('update payment set started_at = now() - $2::interval where order_id = $1', [id, age]);
   const payments = { sandbox: undefined, live: bank as unknown as PaymentProvider };
   const deps = { db, payments, log: pino({ level: 'silent' }) } as unknown as CheckoutDependencies;
   const readPayment = async () => (await findLastPayment(db, id))!;
-  const checkout = { ...(await findOrder(db, id))!, payment: await readPayment() } as unknown as Checkout;
+  const checkout = { order: (await findOrder(db, id))!, payment: await readPayment() } as unknown as Checkout;
   return { deps, checkout, readPayment };
 }
 

@@ -11,8 +11,8 @@ import { type PaymentProvider, PaymentProviderUnavailable } from '../../../../sr
 import { refreshPayment } from '../../../../src/checkout/payments/settle-payment';
 import { createSandboxBank } from '../../../../src/checkout/payments/sandbox-bank';
 import { useDatabase } from '../../../support/database';
-import { insertNewOrder, saveHistory } from '../../../support/new-orders';
-import { applyEvents, atMinute, request } from '../../../support/order-histories';
+import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { applyEvents, atMinute, request } from '../../../support/domain-orders';
 
 const database = useDatabase('test');
 
@@ -38,14 +38,14 @@ async function insertPayment(
   { channel = 'api', startedAt = 1.5, status = 'processing' }: Options = {},
 ): Promise<string> {
   const { db } = database;
-  const history = await insertNewOrder(db);
-  await saveHistory(db, applyEvents(history, ...events.map((event) => request(event, { channel }))));
+  const order = await insertNewOrder(db);
+  await saveChanges(db, applyEvents(order, ...events.map((event) => request(event, { channel }))));
   await db.query("insert into payment (order_id, bank, status, started_at) values ($1, 'oak', $2, $3)", [
-    history.order.id,
+    order.id,
     status,
-    atMinute(startedAt),
+    atMinute(startedAt, order.createdAt),
   ]);
-  return history.order.id;
+  return order.id;
 }
 
 /** Makes one attempt at the activity, as the checkout's workflow does. */

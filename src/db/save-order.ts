@@ -1,0 +1,146 @@
+import type { CreatedOrderBody } from '../contracts/order-schemas';
+import type { StatusWebhook } from '../contracts/status-webhooks';
+import { type Order, type OrderChange, type OrderFacts, creation, stateOf } from '../domain/order';
+import type { RequestContext } from '../domain/request-context';
+import { CHANGE_COLUMNS, FACT_COLUMNS, lockOrder } from './find-orders';
+import { type Db, type DbClient, inTransaction, runStatement } from './pool';
+import { isoOf, namesOf, parametersOf, statement } from './statement';
+
+/** How and by whom an order is created. */
+export interface Creation {
+  by: Pick<OrderChange, 'actor' | 'channel'>;
+  /** Milliseconds; undefined for never. */
+  expiresAfterMs?: number | undefined;
+  /** An Idempotency-Key with the request that it belongs to, and the response that a repeat gets. */
+  idempotency?: { key: string; requestDigest: Buffer; response: CreatedOrderBody } | undefined;
+}
+
+const INSERT_ORDER = `
+  with new_key as (
+    insert into idempotency_key (seller_id, key, request_digest, order_id, response)
+    select :sellerId, :key, :requestDigest, :id, :response where :key::text is not null
+    on conflict do nothing returning key
+  ), new_order as (
+    insert into orders (${namesOf(FACT_COLUMNS)}, created_at, expires_at, version, status)
+    select ${parametersOf(FACT_COLUMNS)}, at, at + :expiresAfterMs * interval '1 ms', 1, 'CREATED'
+    from (select listed_time() as at offset 0) as dated
+    where :key::text is null or exists (select from new_key)
+    returning id, seller_id, created_at, expires_at
+  ), start as (
+    insert into start_request (order_id, seller_id) select id, seller_id from new_order
+  ), entry as (
+    insert into order_timeline (order_id, version, event, to_status, actor, channel, at)
+    select id, 1, 'created', 'CREATED', :actor, :channel, created_at from new_order
+  )
+  select ${isoOf('created_at')} as "createdAt", ${isoOf('expires_at')} as "expiresAt" from new_order`;
+
+/**
+ * Inserts an order, its first timeline entry, its start request and its Idempotency-Key: all or nothing. A second
+ * request with the same key waits here, on the key's index, until the first one commits.
+ * @returns undefined if the key is stored already
+ * @throws a unique violation of `orders_reference` if another order holds the seller's reference
+ */
+export async function insertOrder(
+  db: Db,
+  facts: OrderFacts,
+  { by, expiresAfterMs, idempotency }: Creation,
+): Promise<Order | undefined> {
+  const { rows } = await runStatement<Pick<Order, 'createdAt' | 'expiresAt'>>(db, {
+    name: 'insert_order',
+    ...statement(INSERT_ORDER, {
+      ...facts,
+      ...by,
+      expiresAfterMs,
+      key: idempotency?.key,
+      requestDigest: idempotency?.requestDigest,
+      response: idempotency && JSON.stringify(idempotency.response),
+    }),
+  });
+  const [dated] = rows;
+  return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt) };
+}
+
+const SAVE_CHANGE = `
+  with saved as (
+    update orders set version = :version, status = :to
+    where id = :orderId and version = :version - 1
+    returning id, seller_id, webhooks_disabled
+  ), entry as (
+    insert into order_timeline (order_id, ${namesOf(CHANGE_COLUMNS)}) select id, ${parametersOf(CHANGE_COLUMNS)} from saved
+  ), webhook as (
+    insert into webhook_event (id, order_id, seller_id, sequence, body, request_id, traceparent, state)
+    select :webhookId, id, seller_id, :sequence, :body, :requestId, :traceparent,
+      case when webhooks_disabled then 'disabled' else 'pending' end
+    from saved where :webhookId::uuid is not null
+    returning state
+  )
+  select coalesce((select state = 'pending' from webhook), false) as "isPending" from saved`;
+
+/**
+ * Saves a change with its webhook, if the order is at the version before it: row, timeline and webhook event, all or
+ * nothing.
+ * @param request that made the change
+ * @returns undefined if the order is at another version: nothing changed. `isPending`: its webhook has to be sent
+ */
+export async function saveChange(
+  db: DbClient,
+  orderId: string,
+  change: OrderChange,
+  webhook?: StatusWebhook,
+  request?: RequestContext,
+): Promise<{ isPending: boolean } | undefined> {
+  const { rows } = await db.query<{ isPending: boolean }>({
+    name: 'save_change',
+    ...statement(SAVE_CHANGE, {
+      orderId,
+      ...change,
+      webhookId: webhook?.id,
+      sequence: webhook?.sequence,
+      body: webhook?.body,
+      requestId: request?.requestId,
+      traceparent: request?.traceparent,
+    }),
+  });
+  return rows[0];
+}
+
+/** A refused request that came by signal. A signal has no response, so the refusal is recorded in the timeline. */
+export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'channel' | 'reason' | 'at'> {
+  /** A UUID. */
+  id: string;
+  orderId: string;
+  /** As requested: it may be an event that does not exist. */
+  event: string;
+}
+
+/**
+ * The position is taken under the lock on the row, as for every entry.
+ * @returns false if it was recorded before
+ */
+export async function insertRefusal(db: Db, refusal: Refusal): Promise<boolean> {
+  return inTransaction(db, async (client) => {
+    await lockOrder(client, refusal.orderId);
+    const { rowCount } = await client.query(
+      statement(
+        `insert into order_timeline (refusal_id, order_id, event, from_status, to_status, actor, channel, reason, at)
+         select :id, id, :event, :from, :from, :actor, :channel, :reason, :at from orders where id = :orderId
+         on conflict (refusal_id) where refusal_id is not null do nothing`,
+        { ...refusal },
+      ),
+    );
+    return rowCount === 1;
+  });
+}
+
+/** Records that the row lacks changes that its workflow has, up to `version`. */
+export async function markRowBehind(db: DbClient, orderId: string, version: number): Promise<void> {
+  await db.query('update orders set workflow_version = greatest(workflow_version, $2) where id = $1', [
+    orderId,
+    version,
+  ]);
+}
+
+/** Allows changes of the order again, once nothing is missing or an operator keeps the row. */
+export async function clearRowBehind(db: DbClient, orderId: string): Promise<void> {
+  await db.query('update orders set workflow_version = null where id = $1', [orderId]);
+}
