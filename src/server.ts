@@ -6,13 +6,13 @@ import type { Logger } from 'pino';
 import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
-import { reportRejected } from './api/request-log';
 import { CHECKOUT_BACKLOG } from './checkout/backlog';
 import { createCheckout } from './checkout/checkout';
 import { createCheckoutWorkflows } from './checkout/checkout-workflows';
 import { checkoutObstacle } from './checkout/hosted-checkout';
 import { createOrderCore } from './checkout/order-core';
 import { guardPayments } from './checkout/payments/guard-payments';
+import { quoteRepayments } from './checkout/quote-repayments';
 import { type Config, loadConfig } from './config';
 import { openDatabase } from './db/open-database';
 import type { Db } from './db/pool';
@@ -82,6 +82,7 @@ export async function startServer(
         lenders: { sandbox, live: lenders.live },
         sandboxBank: payments.sandbox,
       }),
+    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
@@ -97,8 +98,7 @@ export async function startServer(
   );
   // While Postgres is down the API listens and answers 503.
   await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
-  const settings = { ...config.http, isBehindProxy: config.trustedProxies > 0, onRejected: reportRejected(log) };
-  const http = await listen(app, config.port, config.host, settings, (error) =>
+  const http = await listen(app, config.port, config.host, config.http, (error) =>
     log.error({ err: error }, 'API server error'),
   );
   log.info({ port: http.port }, 'API started');

@@ -15,6 +15,7 @@ interface Row {
 
 /** Routes that need no key, with the reason. */
 export const OPEN: Record<string, string> = {
+  [`GET ${BASE}/seller/:sellerId/repayment_example`]: 'for the product pages of shops',
   'GET /health/live': 'for load balancers',
   'GET /health/ready': 'for people, start-up and roll-outs',
   'GET /health/serving': 'for load balancers',

@@ -21,6 +21,7 @@ const PROBLEM_TYPE = 'application/problem+json';
 /** Headers that HTTP itself adds, and one for browsers that every response has. */
 const HTTP_HEADERS = ['connection', 'content-encoding', 'content-length', 'content-type', 'date', 'keep-alive'].concat(
   'x-content-type-options',
+  'access-control-allow-origin',
 );
 /** A setting gives this header its name, so the document cannot list it. */
 const SIGNATURE_HEADER = 'x-shop-signature';

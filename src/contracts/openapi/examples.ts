@@ -1,4 +1,5 @@
 import type { CreatedOrderBody, OrderBody } from '../order-schemas';
+import type { RepaymentExampleBody } from '../repayment-schemas';
 import type { TimelineEntryBody } from '../timeline-schemas';
 import type {
   SignedWebhookBody,
@@ -48,6 +49,13 @@ export const cancelledOrder: OrderBody = {
 };
 
 export const approvedOrder: OrderBody = { ...order, status: 'APPROVED' };
+
+export const repaymentExample: RepaymentExampleBody = {
+  amount: 1234.5,
+  instalments: [1, 2, 3].map((month) => ({ due_in_months: month, amount: 411.5 })),
+  total_amount: 1234.5,
+  annual_interest: 0,
+};
 
 export const webhookEvent: WebhookEventBody = {
   id: '7d0f3c1e-5b0e-8f6a-a1d3-2f6b7f0c9e11',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { ProblemCode } from '../problem-table';
 import { HEADERS, IF_MATCH, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
-import { problemResponses } from './problem-responses';
+import { UNREADABLE, problemResponses } from './problem-responses';
 
 export const TAGS = [
   { name: 'Orders', description: 'Create, retrieve, list and cancel orders.' },
@@ -13,13 +13,14 @@ export const TAGS = [
 
 type Examples = Record<string, { summary: string; value: unknown }>;
 
-/** An operation that requires a key, without the parts that all operations share. */
+/** An operation of the API, without the parts that all operations share. */
 interface Operation {
   operationId: string;
   tag: (typeof TAGS)[number]['name'];
   summary: string;
   description: string;
-  key: 'seller' | 'checkout';
+  /** Undefined for a public operation. */
+  key?: 'seller' | 'checkout';
   path: z.ZodRawShape;
   query?: z.ZodObject;
   headers?: z.ZodRawShape;
@@ -38,14 +39,11 @@ interface Operation {
   errors?: readonly ProblemCode[];
 }
 
-/** Errors of every operation that requires a key. */
+/** Errors of every operation; `unauthorized` only of those that require a key. */
 const COMMON_ERRORS: readonly ProblemCode[] = [
-  'bad_request',
   'unauthorized',
   'not_found',
-  'request_timeout',
   'rate_limited',
-  'headers_too_large',
   'internal_error',
   'service_unavailable',
 ];
@@ -60,7 +58,7 @@ const BODY_ERRORS: readonly ProblemCode[] = [
 export function operation(own: Operation): ZodOpenApiOperationObject {
   const { operationId, summary, description, body, query, response } = own;
   const errors = [
-    ...COMMON_ERRORS,
+    ...COMMON_ERRORS.filter((code) => own.key !== undefined || code !== 'unauthorized'),
     ...(body ? BODY_ERRORS : []),
     ...(query ? (['invalid_request'] as const) : []),
     ...(own.conditional ? (['precondition_failed'] as const) : []),
@@ -71,7 +69,7 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
     tags: [own.tag],
     summary,
     description,
-    security: [{ [`${own.key}Key`]: [] }],
+    security: own.key === undefined ? [] : [{ [`${own.key}Key`]: [] }],
     requestParams: {
       path: z.object(own.path),
       ...(query && { query }),
@@ -96,6 +94,7 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
           headers: z.object({ ...STANDARD_HEADERS, ...response.headers, ETag: HEADERS.etag }),
         },
       }),
+      ...UNREADABLE,
       ...problemResponses(errors),
     },
   };

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { OrderRules } from '../fields';
 import { orderSchema, sellerSchema } from '../order-schemas';
+import { repaymentExampleQuerySchema, repaymentExampleSchema } from '../repayment-schemas';
 import { orderListQuerySchema, progressRequestSchema } from '../request-schemas';
 import { createOrder } from './create-order-operation';
-import { approvedOrder, cancelledOrder, order } from './examples';
+import { approvedOrder, cancelledOrder, order, repaymentExample } from './examples';
 import { HEADERS } from './headers';
 import { PATH_IDS, inData, operation, page, requestBody } from './operation';
 
@@ -172,6 +173,34 @@ const retrieveByPayLink = operation({
   ...RETURNS_ORDER,
 });
 
+function retrieveRepaymentExample(rules: OrderRules) {
+  return operation({
+    operationId: 'retrieveRepaymentExample',
+    tag: 'Orders',
+    summary: 'Retrieve an example of repayments',
+    description:
+      'The repayments of an amount, before any order exists, for product and cart pages. Public: browsers call it ' +
+      'without a key, from any origin, and responses may be cached for five minutes. The lender decides on the ' +
+      'repayments of an order when its customer applies. Without a lender that serves the account, 404.',
+    path: seller,
+    query: repaymentExampleQuerySchema(rules),
+    response: {
+      status: 200,
+      description: 'The repayments',
+      schema: inData(repaymentExampleSchema),
+      headers: {
+        'Cache-Control': z
+          .string()
+          .meta({ description: 'How long the response may be cached', examples: ['public, max-age=300'] }),
+        'Access-Control-Allow-Origin': z
+          .literal('*')
+          .meta({ description: 'Pages of any origin may read the response' }),
+      },
+      examples: { interestFree: { summary: 'Three instalments without interest', value: { data: repaymentExample } } },
+    },
+  });
+}
+
 export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPathsObject {
   const inSeller = { ...seller, ...orderIds };
   return {
@@ -185,6 +214,7 @@ export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPaths
       delete: cancel('cancelSellerOrder', inSeller, ' of a seller', SAME),
     },
     [`${basePath}/seller/{supplier_uuid}/connection_check/`]: { get: checkConnection },
+    [`${basePath}/seller/{supplier_uuid}/repayment_example/`]: { get: retrieveRepaymentExample(rules) },
     [`${basePath}/order/{order_id}/progress/`]: { post: reportProgress },
     [`${basePath}/order/{order_id}/simulate/`]: { post: simulate },
     [`${basePath}/pay_link/{pay_link_id}/`]: { get: retrieveByPayLink },

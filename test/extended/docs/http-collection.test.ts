@@ -46,7 +46,7 @@ function fill(text: string, known: Record<string, unknown>, env: Record<string, 
   });
 }
 
-const stack = useStack({ sandbox: true });
+const stack = useStack({ sandbox: true, env: { CHECKOUT_LENDER: 'sandbox' } });
 const receiver = useReceiver();
 
 test('all requests of docs/orders.http succeed in order', async () => {

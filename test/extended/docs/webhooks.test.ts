@@ -180,7 +180,7 @@ test('Node is always among the tested languages', () => expect(languages).toCont
 
 test('every curl command of docs/webhooks.md works unchanged', async () => {
   const lines = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code);
-  expect(lines).toHaveLength(3);
+  expect(lines).toHaveLength(4);
   const env = {
     PATH: process.env.PATH,
     API: stack.api.url + BASE,
@@ -194,9 +194,10 @@ test('every curl command of docs/webhooks.md works unchanged', async () => {
       );
     });
   await until(async () => (await pendingWebhooks()) === 0, 'every attempt is recorded');
-  const [list, sent, rotated] = [await run(lines[0]!), await run(lines[1]!), await run(lines[2]!)];
+  const [list, sent, headers, rotated] = await Promise.all(lines.map(run));
   expect(list.data).toMatchObject([{ state: 'delivered' }]);
   expect(sent.data).toMatchObject({ delivered: true, status: 200 });
+  expect(headers.data).toEqual({ names: ['authorization'] });
   expect(rotated.data.webhook_secret).toMatch(/^whsec_/);
 });
 

@@ -28,6 +28,7 @@ test('the document has exactly the operations that the service routes', () => {
     log,
     health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },
     checkout: undefined,
+    quote: undefined,
   });
   const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));
   const served = routers
@@ -62,6 +63,12 @@ function pathOf({ path }: DocumentedOperation, ids: Ids): string {
   return path.replace(/\{(\w+)\}/g, (_whole, name: string) => values[name]!);
 }
 
+/** The required query parameters, with their examples. */
+function queryOf({ operation }: DocumentedOperation): string {
+  const required = operation.parameters.filter((one: any) => one.in === 'query' && one.required === true);
+  return required.map(({ name, schema }: any) => `?${name}=${schema.examples[0]}`).join('');
+}
+
 function keyOf({ operation }: DocumentedOperation): string | null {
   const [scheme] = operation.security.flatMap((one: object) => Object.keys(one));
   return scheme === undefined ? null : scheme === 'checkoutKey' ? stack.api.checkoutKey : stack.seller.key;
@@ -72,7 +79,8 @@ const call = (
   ids: Ids,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<ApiResponse> => stack.api.call(one.method, pathOf(one, ids), { key: keyOf(one), headers, body });
+): Promise<ApiResponse> =>
+  stack.api.call(one.method, pathOf(one, ids) + queryOf(one), { key: keyOf(one), headers, body });
 
 /** The examples of an operation's body, or only undefined if it takes no body. */
 function bodiesOf({ operation }: DocumentedOperation): unknown[] {

@@ -1,0 +1,36 @@
+import { invalidRequest } from '../contracts/problem';
+import type { RepaymentExampleBody } from '../contracts/repayment-schemas';
+import { type Account, findAccount } from '../db/accounts';
+import { formatPence } from '../domain/money';
+import { isUuid } from '../domain/uuid';
+import type { OrderDependencies } from './dependencies';
+import { notFound } from './not-found';
+
+/** Returns the repayments of an amount today; undefined if customers of the account cannot pay later. */
+export type QuoteRepayments = (
+  account: Pick<Account, 'sandbox' | 'pricing'>,
+  amountPence: number,
+) => RepaymentExampleBody | undefined;
+
+/**
+ * Calculates the repayments of an amount for customers of a seller, before any order exists.
+ * @throws Problem `not_found` if the seller does not exist, is disabled, or has no lender; `invalid_request` above the
+ *   maximum amount of its orders
+ */
+export async function retrieveRepaymentExample(
+  { db }: Pick<OrderDependencies, 'db'>,
+  quote: QuoteRepayments | undefined,
+  sellerId: string,
+  amountPence: number,
+): Promise<RepaymentExampleBody> {
+  const account = quote && isUuid(sellerId) ? await findAccount(db, sellerId) : undefined;
+  if (!account || account.disabledAt !== null) throw notFound();
+  const { maxOrderAmountPence: maximum } = account;
+  if (maximum !== null && amountPence > maximum) {
+    const detail = `must be at most ${formatPence(maximum)}, the limit of the account`;
+    throw invalidRequest([{ code: 'too_big', detail, parameter: 'amount' }]);
+  }
+  const example = quote?.(account, amountPence);
+  if (!example) throw notFound();
+  return example;
+}
