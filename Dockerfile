@@ -10,7 +10,9 @@ RUN npm ci --ignore-scripts
 COPY src src
 COPY workflows workflows
 COPY activities activities
-COPY tools/build.mjs tools/is-built.mjs tools/
+COPY docs docs
+COPY examples examples
+COPY tools/build.mjs tools/guides.mjs tools/is-built.mjs tools/
 RUN npm run build
 
 FROM ${NODE_IMAGE} AS dependencies

@@ -1,9 +1,10 @@
-// Compiles the sources without a type check, bundles the workflow code, and copies the files that the compiled code
-// reads at run time to dist/.
+// Compiles the sources without a type check, bundles the workflow code, renders the guides, and copies the files that the
+// compiled code reads at run time to dist/.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { transformFile } from '@swc/core';
+import { renderGuides } from './guides.mjs';
 import { STAMP, lastChange, timeOf } from './is-built.mjs';
 
 const startedAt = new Date();
@@ -53,5 +54,6 @@ try {
 for (const file of files) if (/^src\b.*\.(sql|css)$/.test(file)) copyFileSync(file, path.join('dist', file));
 // Of the package, the service needs this one file, and none of its dependencies.
 copyFileSync('node_modules/@scalar/fastify-api-reference/dist/js/standalone.js', 'dist/scalar.js');
+writeFileSync('dist/guides.json', JSON.stringify(renderGuides()));
 writeFileSync(STAMP, '');
 setTime([STAMP]);

@@ -8,6 +8,7 @@ import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
 import type { RouteMiddleware, State } from './context';
 import { docsRoutes } from './docs-routes';
+import { GUIDES } from './guides';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
@@ -64,7 +65,7 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
-  app.use(renderProblems());
+  app.use(renderProblems(api.publicUrl));
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);
   app.use(identifyCaller(deps.db, limits));
@@ -73,7 +74,7 @@ export function createApp(options: AppOptions): Koa<State> {
     await unsent.check(ctx, next);
   };
   const authenticate = createAuthentication(limits, unsent);
-  const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION });
+  const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
   const limitRunningLists = limitInFlight(LISTS_AT_ONCE, 'wait');
   // Checked again after the wait: the caller's unread responses may have grown.

@@ -1,8 +1,11 @@
+import escapeHtml from 'escape-html';
+import { type Guide, GUIDES } from './guides';
+
 /**
  * Everything on the page is same-origin. Scalar, the library that displays the document, sets its styles by script,
  * which needs 'unsafe-inline' for styles. Scripts are files of this server only.
  */
-export const CONTENT_SECURITY_POLICY = [
+export const REFERENCE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -13,8 +16,12 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** @param library the name of Scalar's script */
-export const renderPage = (library: string): string => `<!doctype html>
+/** The guides need no script. */
+export const GUIDE_POLICY =
+  "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+
+/** The page of the API reference. @param library the name of Scalar's script */
+export const renderReference = (library: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -23,7 +30,10 @@ export const renderPage = (library: string): string => `<!doctype html>
     <link rel="icon" href="data:,">
   </head>
   <body>
-    <noscript>This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+    <noscript>
+      This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>, and these pages need none:
+      ${menu()}
+    </noscript>
     <div id="docs"></div>
     <script src="${library}"></script>
     <script src="page.js"></script>
@@ -31,20 +41,62 @@ export const renderPage = (library: string): string => `<!doctype html>
 </html>
 `;
 
-/** No fonts, telemetry, proxy or assistant of other hosts. Scalar makes the samples from the document. */
-export const SCRIPT = `Scalar.createApiReference('#docs', {
-  url: '/openapi.json',
-  withDefaultFonts: false,
-  telemetry: false,
-  showDeveloperTools: 'never',
-  agent: { disabled: true },
-  mcp: { disabled: true },
-  hideClientButton: true,
-  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
-  hideModels: true,
-  documentDownloadType: 'direct',
-  orderSchemaPropertiesBy: 'preserve',
-  operationTitleSource: 'summary',
-  customCss: ':root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace }',
+/**
+ * Scalar displays the document, with a tag for each guide: its search finds tags by name and text. No fonts, telemetry,
+ * proxy or assistant of other hosts. Scalar makes the samples from the document.
+ */
+export const renderScript = (): string => `const guides = ${JSON.stringify(GUIDES.map(toTag))};
+const names = (tags) => tags.map(({ name }) => name);
+fetch('/openapi.json').then((response) => response.json()).then((document) => {
+  document['x-tagGroups'] = [{ name: 'Guides', tags: names(guides) }, { name: 'API', tags: names(document.tags) }];
+  document.tags = [...guides, ...document.tags];
+  Scalar.createApiReference('#docs', {
+    content: document,
+    withDefaultFonts: false,
+    telemetry: false,
+    showDeveloperTools: 'never',
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    hideClientButton: true,
+    defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+    hideModels: true,
+    documentDownloadType: 'none',
+    orderSchemaPropertiesBy: 'preserve',
+    operationTitleSource: 'summary',
+    customCss: ':root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace }',
+  });
 });
+`;
+
+const pathOf = ({ name }: Guide): string => `/docs/${name}/`;
+
+function toTag(guide: Guide) {
+  const path = pathOf(guide);
+  const sections = guide.sections.map(({ id, title }) => `- [${title}](${path}#${id})`);
+  const description = [guide.summary, `**[Read the guide](${path})**`, sections.join('\n')].join('\n\n');
+  return { name: `guide-${guide.name}`, 'x-displayName': guide.title, description };
+}
+
+function menu(current?: Guide): string {
+  const items = GUIDES.map((guide) => {
+    const mark = guide === current ? ' aria-current="page"' : '';
+    return `<li><a href="${pathOf(guide)}"${mark}>${escapeHtml(guide.title)}</a></li>`;
+  });
+  return `<ul>${items.join('')}</ul>`;
+}
+
+export const renderGuide = (guide: Guide): string => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${escapeHtml(guide.title)}: Order service</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="/docs/guides.css">
+  </head>
+  <body>
+    <nav aria-label="Documentation"><a href="/docs/">API reference and search</a>${menu(guide)}</nav>
+    <main>${guide.html}</main>
+  </body>
+</html>
 `;

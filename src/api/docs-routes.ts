@@ -6,19 +6,25 @@ import Router from '@koa/router';
 import { PACKAGE_ROOT } from '../package';
 import type { OpenApiDocument } from '../contracts/openapi/document';
 import type { Context, State } from './context';
-import { CONTENT_SECURITY_POLICY, SCRIPT, renderPage } from './docs-page';
+import { GUIDE_POLICY, REFERENCE_POLICY, renderGuide, renderReference, renderScript } from './docs-page';
+import { EXAMPLES, GUIDES } from './guides';
 
 /** The library that displays the document. `npm run build` copies it. */
 const SCALAR = path.join(PACKAGE_ROOT, 'dist/scalar.js');
 
-/** The OpenAPI document at `/openapi.json` and a page at `/docs/` that displays it. Neither needs a key. */
+const STYLESHEET = path.join(__dirname, 'guides.css');
+
+/**
+ * The OpenAPI document at `/openapi.json`, a page at `/docs/` that displays it, and the guides for sellers. None needs a
+ * key.
+ */
 export function docsRoutes(document: OpenApiDocument): Router<State> {
   const router = new Router<State>({ sensitive: true });
   router.get('/openapi.json', serveFile('json', JSON.stringify(document)));
   router.get('/', (ctx) => ctx.redirect('/docs/'));
   const scalar = readFileSync(SCALAR);
   const name = `scalar-${digestOf(scalar)}.js`;
-  const page = serveFile('html', renderPage(name));
+  const page = serveFile('html', renderReference(name), REFERENCE_POLICY);
   router.get('/docs', (ctx) => {
     if (ctx.path.endsWith('/')) {
       page(ctx);
@@ -27,7 +33,10 @@ export function docsRoutes(document: OpenApiDocument): Router<State> {
     ctx.status = 308;
     ctx.redirect('/docs/');
   });
-  router.get('/docs/page.js', serveFile('js', SCRIPT));
+  router.get('/docs/page.js', serveFile('js', renderScript()));
+  router.get('/docs/guides.css', serveFile('css', readFileSync(STYLESHEET)));
+  for (const guide of [...GUIDES, ...EXAMPLES])
+    router.get(`/docs/${guide.name}`, serveFile('html', renderGuide(guide), GUIDE_POLICY));
   const library = serveLibrary(scalar);
   router.get('/docs/scalar-:digest.js', (ctx, next) => (ctx.path === `/docs/${name}` ? library(ctx) : next()));
   return router;
@@ -49,8 +58,11 @@ function serveLibrary(content: Buffer): (ctx: Context) => void {
   };
 }
 
-/** Serves a constant. Compression and digest run once. */
-function serveFile(type: string, content: string | Buffer): (ctx: Context) => void {
+/**
+ * Serves a constant. Compression and digest run once.
+ * @param policy of an HTML page
+ */
+function serveFile(type: string, content: string | Buffer, policy?: string): (ctx: Context) => void {
   const etag = `W/"${digestOf(content)}"`;
   let gzipped: Buffer | undefined;
   return (ctx) => {
@@ -58,7 +70,7 @@ function serveFile(type: string, content: string | Buffer): (ctx: Context) => vo
       ETag: etag,
       'Cache-Control': 'no-cache',
       Vary: 'Accept-Encoding',
-      ...(type === 'html' && { 'Content-Security-Policy': CONTENT_SECURITY_POLICY }),
+      ...(policy !== undefined && { 'Content-Security-Policy': policy }),
     });
     ctx.status = 200;
     if (ctx.fresh) {

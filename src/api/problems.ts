@@ -10,8 +10,9 @@ export const STANDARD_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-O
 /**
  * Sets the headers of every response, and renders every error of the middlewares below it as
  * `application/problem+json`.
+ * @param publicUrl the URL of the API as callers see it
  */
-export function renderProblems(): Middleware<State> {
+export function renderProblems(publicUrl?: string): Middleware<State> {
   return async (ctx, next) => {
     ctx.set(STANDARD_HEADERS);
     try {
@@ -27,7 +28,7 @@ export function renderProblems(): Middleware<State> {
       ctx.state.problemCode = problem.code;
       ctx.status = problem.status;
       ctx.set({ ...problem.headers, ...STANDARD_HEADERS });
-      ctx.body = problem.toBody(ctx.path, ctx.state.requestId);
+      ctx.body = problem.toBody(ctx.path, ctx.state.requestId, publicUrl);
       ctx.type = PROBLEM_TYPE;
     }
   };

@@ -3,11 +3,12 @@ import {
   DEFAULT_OVERLAP_SECONDS,
   resendWebhooksRequestSchema,
   rotateSecretRequestSchema,
+  webhookHeadersRequestSchema,
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../contracts/webhook-request-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
-import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
+import { rotateSecret, setWebhookHeaders, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, resendWebhooks, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, bodyOf } from './body';
@@ -56,6 +57,11 @@ export function webhookRoutes(
     const { id } = sellerOf(ctx);
     const { data } = validate(rotateSecretRequestSchema, bodyOf(ctx) === undefined ? { data: {} } : bodyOf(ctx));
     ctx.body = { data: await rotateSecret(deps, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
+  });
+  router.put('/seller/:sellerId/webhook_headers', seller, jsonBody, limitLocks, async (ctx) => {
+    const { id } = sellerOf(ctx);
+    const { data } = validate(webhookHeadersRequestSchema, ctx.request.body);
+    ctx.body = { data: await setWebhookHeaders(deps, id, data) };
   });
   router.post('/seller/:sellerId/webhook_test', starter, jsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);

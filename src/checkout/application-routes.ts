@@ -15,13 +15,13 @@ import {
   withdrawApplication,
 } from './hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
-import { toFormValues, validateForm } from './application-form';
+import { EMPTY_FORM, toFormValues, validateForm } from './application-form';
 import { type CheckoutState, checkoutState } from './checkout-state';
 import { enterCode } from './enter-code';
 import { NOT_USED } from './order-pages';
 import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/agreement';
-import { PAYMENT_TERM } from './pages/choice';
 import { REPLACES } from './pages/details';
+import { PAYMENT_TERM } from './pages/form';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
 import { CODE } from './pages/other-browser';
 import type { RouteTools } from './route-tools';
@@ -43,7 +43,10 @@ export function addApplicationRoutes(router: Router<State>, tools: RouteTools): 
 }
 
 /** The customer chooses how to pay. */
-async function submitChoice({ deps, identity, pages, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+async function submitChoice(
+  { deps, identity, pages, readForm, readLatest, redirect }: RouteTools,
+  ctx: Context,
+): Promise<void> {
   const { checkout, fields } = await readForm(ctx);
   const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields[PAYMENT_TERM]);
   const state = checkoutState(checkout);
@@ -58,7 +61,18 @@ async function submitChoice({ deps, identity, pages, readForm, redirect }: Route
     return;
   }
   await choosePaymentTerm(deps, checkout, term);
-  redirect(ctx, checkout);
+  const typed = toFormValues(fields);
+  if (isDeepStrictEqual(typed, EMPTY_FORM)) {
+    redirect(ctx, checkout);
+    return;
+  }
+  // A redirect would lose what the customer has typed.
+  const latest = await readLatest(checkout.order);
+  const latestState = checkoutState(latest);
+  if (latestState === 'bank') sendPage(ctx, await pages.banks(ctx, latest, typed));
+  else if (latestState === 'details' || latestState === 'retry')
+    sendPage(ctx, await pages.details(ctx, latest, { values: typed }));
+  else redirect(ctx, checkout);
 }
 
 /** The customer applies to pay later. */

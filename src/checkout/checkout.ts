@@ -5,7 +5,7 @@ import { isDatabaseUnavailable } from '../db/database-errors';
 import { isUuid } from '../domain/uuid';
 import { type CheckoutDependencies, NoProviderError } from './hosted-checkout';
 import type { Lender } from './lender/lender';
-import { type PaymentProvider, PaymentProviderUnavailable } from './payments/payment-provider';
+import { PaymentProviderUnavailable } from './payments/payment-provider';
 import type { SandboxBank } from './payments/sandbox-bank';
 import { createApplicantIdentity } from './applicant-identity';
 import { createBrowserCookie } from './browser-cookie';
@@ -15,7 +15,7 @@ import { CsrfError, createCsrf } from './csrf';
 import { FormBodyError } from './form-body';
 import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
-import type { ProviderDetails, ProviderDetailsOf } from './provider-details';
+import type { ProviderDetailsOf } from './provider-details';
 import type { PayLinkLimits } from './read-request';
 import { SAMPLE_DOCUMENTS, sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from './sandbox-bank-routes';
@@ -58,7 +58,7 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
-  router.use(sampleDocumentRoutes().routes());
+  router.use(sampleDocumentRoutes(pathPrefix).routes());
   router.use(checkoutRoutes({ deps, csrf, identity, providerDetailsOf, pathPrefix, limits, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
@@ -135,17 +135,19 @@ function errorPageFor(error: unknown): ErrorPage {
 function createProviderDetails({ deps, lenders, settings }: CheckoutOptions): ProviderDetailsOf {
   const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = settings;
   const samples = `${deps.checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
-  const create = (lender: Lender, provider: PaymentProvider | undefined): ProviderDetails => ({
-    lenderName,
-    banks: provider?.banks ?? [],
-    quote: (order, today) => lender.quote(order, today),
-    reviewTime: lender.reviewTime,
-    privacyUrl: privacyUrl ?? `${samples}/privacy/`,
-    termsUrl: termsUrl ?? `${samples}/terms/`,
-    creditAgreementUrl: creditAgreementUrl ?? `${samples}/credit-agreement/`,
-  });
-  const sandbox = create(lenders.sandbox, deps.payments.sandbox);
-  const live = lenders.live && create(lenders.live, deps.payments.live);
-  // Without a live lender, no page of a live order needs them.
-  return (order) => (order.sandbox ? sandbox : (live ?? sandbox));
+  return ({ sandbox, payLinkId }) => {
+    // Without a live lender, no page of a live order needs one.
+    const lender = sandbox ? lenders.sandbox : (lenders.live ?? lenders.sandbox);
+    const linkTo = (name: string, url = `${samples}/${name}/?order={pay_link_id}`): string =>
+      url.replaceAll('{pay_link_id}', payLinkId);
+    return {
+      lenderName,
+      payNow: sandbox ? deps.payments.sandbox : deps.payments.live,
+      quote: (order, today) => lender.quote(order, today),
+      reviewTime: lender.reviewTime,
+      privacyUrl: linkTo('privacy', privacyUrl),
+      termsUrl: linkTo('terms', termsUrl),
+      creditAgreementUrl: linkTo('credit-agreement', creditAgreementUrl),
+    };
+  };
 }

@@ -1,16 +1,16 @@
 import type { Branding } from './db/branding';
 import { formatPence } from '../domain/money';
-import type { Order } from '../domain/order';
+import type { Order, PaymentTerm } from '../domain/order';
 import { isFinal } from '../domain/status';
 import { brandColours } from './brand-colours';
 import { formatDeadline } from './format';
 import { type Html, html } from './html';
 import type { ProviderDetails } from './provider-details';
-import type { Step } from './steps';
+import { type Step, placeOf, termOf } from './steps';
 import { createStylesheet } from './stylesheet';
 
 /** At the top of the pages of the sandbox. */
-export const SANDBOX_NOTICE = 'Sandbox: no real lender, no real bank, and no money moves.';
+export const SANDBOX_NOTICE = 'Sandbox: no real lender, bank or money.';
 
 /** An error in a form's field, or in the whole form if no field is named. */
 interface FormError {
@@ -28,6 +28,8 @@ export interface Page {
   notice?: string;
   /** Pages outside the steps have none. */
   step?: Step;
+  /** How the customer pays. Default: the payment term of the step. */
+  paymentTerm?: PaymentTerm | undefined;
   /**
    * True once the customer has approved a payment or agreed: no expiry overtakes that, and there is nothing to finish
    * later.
@@ -70,8 +72,10 @@ export function renderPage(page: Page, context: LayoutContext | undefined): { bo
         <div class="page">
           <div class="${context ? 'card split' : 'card'}">
             ${context && header(context, page.isCustomerDone)}
-            <main>${page.step && steps(page.step)} ${errorSummary(errors)} ${page.content}</main>
-            ${context && footer(context, page.step !== undefined && !page.isCustomerDone)}
+            <main>
+              ${context && page.step && steps(page.step, context.order)} ${errorSummary(errors)} ${page.content}
+            </main>
+            ${context && footer(context, page)}
           </div>
         </div>
       </body>
@@ -105,14 +109,16 @@ function header({ order, branding, path }: LayoutContext, isCustomerDone = false
   </header>`;
 }
 
-/** @param isOpen true if the customer can finish the order later */
-function footer({ order, branding, providerDetails }: LayoutContext, isOpen: boolean): Html {
+function footer({ order, branding, providerDetails }: LayoutContext, page: Page): Html {
   const { sellerName, allowedPaymentTerms } = order;
   const { contactEmail, helpUrl } = branding;
-  const { lenderName, privacyUrl, termsUrl } = providerDetails;
+  const { lenderName, payNow, privacyUrl, termsUrl } = providerDetails;
+  const canFinishLater = page.step !== undefined && !page.isCustomerDone;
+  const term = page.paymentTerm ?? (page.step && termOf(page.step));
+  const terms = term ? [term] : allowedPaymentTerms;
   return html`<footer>
     ${
-      isOpen &&
+      canFinishLater &&
       html`<p>
         <a href="${wayBack(order, branding)}">Return to ${sellerName}</a>. You can finish this order later with the same
         link.
@@ -121,27 +127,24 @@ function footer({ order, branding, providerDetails }: LayoutContext, isOpen: boo
     ${
       (contactEmail !== null || helpUrl !== null) &&
       html`<p>
-        Questions about your order? ${helpUrl !== null && html`<a href="${helpUrl}">Get help</a>`}
+        Questions about your order? ${helpUrl !== null && externalLink(helpUrl, 'Get help')}
         ${helpUrl !== null && contactEmail !== null && 'or email'}
         ${contactEmail !== null && html`<a href="mailto:${contactEmail}">${contactEmail}</a>`}
       </p>`
     }
-    <p>
-      ${allowedPaymentTerms.includes('PAY_LATER') && html`Pay later is provided by ${lenderName}.`}
-      <span class="links"><a href="${privacyUrl}">Privacy</a> <a href="${termsUrl}">Terms</a></span>
-    </p>
+    ${terms.includes('PAY_LATER') && html`<p>Pay later is provided by ${lenderName}.</p>`}
+    ${terms.includes('PAY_NOW') && payNow && html`<p>Pay now is provided by ${payNow.name}. ${payNow.regulation}</p>`}
+    <p class="links">${externalLink(privacyUrl, 'Privacy')} ${externalLink(termsUrl, 'Terms')}</p>
   </footer>`;
 }
 
-function steps({ number, name, total }: Step): Html {
-  const all = Array.from({ length: total ?? 0 }, (_, index) => index < number);
-  return html`${
-      all.length > 0 &&
-      html`<div class="steps" aria-hidden="true">
-        ${all.map((isDone) => html`<span class="${isDone ? 'done' : ''}"></span>`)}
-      </div>`
-    }
-    <p class="step">Step ${number}${total !== undefined && ` of ${total}`}: ${name}</p>`;
+function steps(name: Step, order: Order): Html {
+  const { number, total } = placeOf(name, order);
+  const all = Array.from({ length: total }, (_, index) => index < number);
+  return html`<div class="steps" aria-hidden="true">
+      ${all.map((isDone) => html`<span class="${isDone ? 'done' : ''}"></span>`)}
+    </div>
+    <p class="step">Step ${number} of ${total}: ${name}</p>`;
 }
 
 /** Each error links to its field. */
@@ -155,6 +158,13 @@ function errorSummary(errors: readonly FormError[]): Html | false {
       )}
     </ul>
   </div>`;
+}
+
+/** A link that keeps the page, and what was typed in it. */
+export function externalLink(url: string, text: string): Html {
+  return html`<a href="${url}" target="_blank" rel="noopener"
+    >${text}<span class="visually-hidden"> (opens in a new tab)</span></a
+  >`;
 }
 
 /** Where customers who have not completed the order go back to. The redirect URL is for completed orders only. */

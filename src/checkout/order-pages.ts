@@ -61,7 +61,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
     checkout.application?.submitted ? codeOf(checkout) : undefined;
 
   async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
-    const { order, application } = checkout;
+    const { order } = checkout;
     const providerDetails = providerDetailsOf(order);
     const today = londonDate(new Date());
     return choicePage({
@@ -70,7 +70,6 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
       quote: providerDetails.quote(order, today),
       today,
       lenderName: providerDetails.lenderName,
-      chosen: application?.paymentTerm,
       isMissing,
     });
   }
@@ -100,7 +99,8 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
     });
   }
 
-  async function banks(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
+  /** @param typed what the customer has typed in the application */
+  async function banks(ctx: Context, checkout: Checkout, typed = EMPTY_FORM, isMissing = false): Promise<Page> {
     const { order, application, payment } = checkout;
     const context = await formContext(ctx, checkout);
     const decision = application?.submitted ? application.decision : undefined;
@@ -108,8 +108,10 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
       ...context,
       order,
       providerDetails: providerDetailsOf(order),
-      lastPayment: identity.isApplicant(ctx, checkout) ? payment : undefined,
-      canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
+      lastPayment: payment,
+      isApplicant: identity.isApplicant(ctx, checkout),
+      canPayLater: order.allowedPaymentTerms.includes('PAY_LATER') && decision?.kind !== 'declined',
+      typed,
       isMissing,
       withdraw: decision ? withdrawForm(context, order.sellerName, decision.kind) : undefined,
       code: await codeOfSubmitted(checkout),
@@ -170,9 +172,8 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
         return choice(ctx, checkout);
       case 'details':
       case 'retry':
-        return canChoose(ctx, checkout) ? choice(ctx, checkout) : details(ctx, checkout);
+        return details(ctx, checkout);
       case 'bank':
-        return canChoose(ctx, checkout) ? choice(ctx, checkout) : banks(ctx, checkout);
       case 'pay-now-offered':
         return banks(ctx, checkout);
       case 'paying':
@@ -187,7 +188,6 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
       case 'confirming':
       case 'completing':
         return waitingPage({
-          order,
           providerDetails,
           path,
           state,
@@ -202,7 +202,6 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
       case 'complete':
         return completePage({ checkout, providerDetails, code: await codeOf(checkout) });
       case 'declined':
-        return closedPage(state, checkout, providerDetails, await codeOf(checkout));
       case 'failed':
       case 'expired':
       case 'cancelled':
@@ -227,12 +226,6 @@ function waitingSince(state: WaitingState, { application, payment }: Checkout): 
     case 'completing':
       return application?.agreedAt;
   }
-}
-
-/** True if the customer asks for the payment methods and may still choose one. */
-function canChoose(ctx: Context, { order, application }: Checkout): boolean {
-  const isDeclined = application?.decision?.kind === 'declined';
-  return ctx.query.change !== undefined && order.allowedPaymentTerms.length > 1 && !isDeclined;
 }
 
 function notProcessed(lenderName: string): FormAlert {

@@ -1,11 +1,12 @@
 import type Router from '@koa/router';
 import type { State } from './context';
+import { toFormValues } from './application-form';
 import { cancelPayment, createPayment, startAtBank } from './customer-payments';
 import { ensurePaymentTerm } from './hosted-checkout';
 import { checkoutState } from './checkout-state';
 import { BANK } from './pages/bank';
 import { bankRedirectPage } from './pages/paying';
-import { bankName } from './provider-details';
+import { bankName, banksOf } from './provider-details';
 import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
@@ -18,9 +19,9 @@ export function addPaymentRoutes(router: Router<State>, tools: RouteTools): void
     const state = checkoutState(checkout);
     const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
     if ((state === 'bank' || state === 'pay-now-offered') && !isHidden) {
-      const bank = providerDetailsOf(checkout.order).banks.find(({ id }) => id === fields[BANK]);
+      const bank = banksOf(providerDetailsOf(checkout.order)).find(({ id }) => id === fields[BANK]);
       if (!bank) {
-        sendPage(ctx, await pages.banks(ctx, checkout, true));
+        sendPage(ctx, await pages.banks(ctx, checkout, toFormValues(fields), true));
         return;
       }
       await ensurePaymentTerm(deps, checkout, 'PAY_NOW');

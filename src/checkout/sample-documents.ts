@@ -1,5 +1,6 @@
 import Router from '@koa/router';
 import type { State } from './context';
+import { isUuid } from '../domain/uuid';
 import { html } from './html';
 import { type Page, SANDBOX_NOTICE } from './layout';
 import { sendPage } from './send-page';
@@ -40,19 +41,24 @@ const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly strin
   },
 };
 
-export function sampleDocumentRoutes(): Router<State> {
+/** @param pathPrefix the path in front of `/pay/` in public addresses; usually empty */
+export function sampleDocumentRoutes(pathPrefix: string): Router<State> {
   const router = new Router<State>({ prefix: SAMPLE_DOCUMENTS, sensitive: true });
   for (const [name, { title, points }] of Object.entries(DOCUMENTS)) {
-    const page: Page = {
+    const pageFor = (payLinkId: unknown): Page => ({
       title,
       notice: SANDBOX_NOTICE,
       content: html`<h1>${title}</h1>
         <p class="message">This is a sample for tests. It is not binding. The real document states:</p>
         <ul>
           ${points.map((point) => html`<li>${point}</li>`)}
-        </ul>`,
-    };
-    router.get(`/${name}`, (ctx) => sendPage(ctx, page));
+        </ul>
+        ${
+          // Apps that open links in their own window may show no other way back.
+          isUuid(payLinkId) && html`<a class="button" href="${pathPrefix}/pay/${payLinkId}/">Back to your order</a>`
+        }`,
+    });
+    router.get(`/${name}`, (ctx) => sendPage(ctx, pageFor(ctx.query.order)));
   }
   return router;
 }

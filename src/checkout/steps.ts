@@ -1,26 +1,24 @@
 import type { Order, PaymentTerm } from '../domain/order';
 
-/** A page's place among the steps of the checkout. */
-export interface Step {
-  /** From 1. */
-  number: number;
-  name: string;
-  /** Undefined as long as the number of steps depends on the customer's choice. */
-  total?: number;
+export type Step = 'Payment method' | 'Your application' | 'Your agreement' | 'Your bank' | 'Your payment';
+
+/** The place of each step if the customer can choose the payment term. Then both have three steps. */
+const STEPS: Record<Step, { number: number; paymentTerm?: PaymentTerm }> = {
+  'Payment method': { number: 1 },
+  'Your application': { number: 2, paymentTerm: 'PAY_LATER' },
+  'Your agreement': { number: 3, paymentTerm: 'PAY_LATER' },
+  'Your bank': { number: 2, paymentTerm: 'PAY_NOW' },
+  'Your payment': { number: 3, paymentTerm: 'PAY_NOW' },
+};
+const TOTAL = 3;
+
+/** The payment term of a step; undefined for the choice. */
+export function termOf(step: Step): PaymentTerm | undefined {
+  return STEPS[step].paymentTerm;
 }
 
-const NAMES = {
-  PAY_LATER: ['Payment method', 'Your business', 'Decision', 'Your agreement'],
-  PAY_NOW: ['Payment method', 'Your bank', 'Your payment'],
-} as const satisfies Record<PaymentTerm, readonly string[]>;
-
-type StepName = (typeof NAMES)[PaymentTerm][number];
-
-export const CHOICE_STEP: Step = { number: 1, name: 'Payment method' };
-
-/** @param term the customer's; an order with one payment term has no step for the choice */
-export function stepOf({ allowedPaymentTerms }: Order, term: PaymentTerm, name: StepName): Step {
-  const all: readonly string[] = NAMES[term];
-  const names = allowedPaymentTerms.length === 1 ? all.slice(1) : all;
-  return { number: names.indexOf(name) + 1, name, total: names.length };
+/** The place of a step, from 1, and the number of steps. An order with one payment term has no step for the choice. */
+export function placeOf(step: Step, { allowedPaymentTerms }: Order): { number: number; total: number } {
+  const skipped = allowedPaymentTerms.length === 1 ? 1 : 0;
+  return { number: STEPS[step].number - skipped, total: TOTAL - skipped };
 }

@@ -16,6 +16,7 @@ const READ_ONLY = new Set([
   'order show',
   'order list',
   'order timeline',
+  'payment list',
   'webhooks list',
   'status',
   'audit',

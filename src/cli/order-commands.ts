@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { loadCheckoutBaseUrl } from '../config';
+import { listPayments } from '../checkout/db/list-payments';
 import { toOrderBody } from '../contracts/order-mapper';
 import { type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
@@ -7,10 +8,14 @@ import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
 import { workflowId } from '../../workflows/messages';
 import { integer, timeOption, uuid } from './arguments';
 import { requireOrder } from './look-up';
+import { toPaymentRow } from './payment-commands';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
 import { type Row, print, toMode } from './output';
 import type { Services } from './services';
+
+/** Of an order: at most one is not over, and each takes a customer a minute. */
+const MAX_PAYMENTS = 1000;
 
 interface ListOptions {
   seller?: string;
@@ -33,11 +38,13 @@ export function addOrderCommands(program: Command, services: Services): void {
 function addShow(order: Command, services: Services): void {
   order
     .command('show')
-    .description('show one order, from Postgres')
+    .description('show one order and its payments, from Postgres')
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
       const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
-      await print(command, toRow(await requireOrder(services, id), checkoutBaseUrl));
+      const stored = await requireOrder(services, id);
+      const payments = await listPayments(services.db(), { orderIds: [stored.id] }, MAX_PAYMENTS);
+      await print(command, { ...toRow(stored, checkoutBaseUrl), payments: payments.map(toPaymentRow) });
     });
 }
 

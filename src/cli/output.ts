@@ -42,8 +42,15 @@ export function toMode(sandbox: boolean): 'sandbox' | 'live' {
 function toLines(row: Row): string {
   const width = Math.max(...Object.keys(row).map((key) => key.length));
   return Object.entries(row)
-    .map(([key, value]) => `${`${key}:`.padEnd(width + 2)}${toText(value)}\n`)
+    .map(([key, value]) =>
+      isRows(value) ? `${key}:\n${toTable(value)}` : `${`${key}:`.padEnd(width + 2)}${toText(value)}\n`,
+    )
     .join('');
+}
+
+/** True for a list of rows, which is printed as a table. */
+function isRows(value: unknown): value is Row[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'object') && value.length > 0;
 }
 
 export function toTable(rows: readonly Row[]): string {

@@ -6,6 +6,7 @@ import { addAuditCommand } from './audit-command';
 import { addEncryptionCommands } from './encryption-commands';
 import { addCheckoutKeyCommands, addSellerKeyCommands } from './key-commands';
 import { addOrderCommands } from './order-commands';
+import { addPaymentCommands } from './payment-commands';
 import { addReconcileCommand } from './reconcile-command';
 import { addSellerCommands } from './seller-commands';
 import type { Services } from './services';
@@ -46,6 +47,7 @@ export function createProgram(services: Services, onCommand: (command: Command) 
   addSellerKeyCommands(program, services);
   addCheckoutKeyCommands(program, services);
   addOrderCommands(program, services);
+  addPaymentCommands(program, services);
   addWebhookCommands(program, services);
   addReconcileCommand(program, services);
   addEncryptionCommands(program, services);

@@ -132,7 +132,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     listWebhooks: (query: PageQuery & WebhookFilter = {}): Promise<Page<WebhookEvent>> =>
       bodyOf(get(call, `${seller}/webhook_event/`, query)),
 
-    /** Returns a webhook of a sandbox account with the body and headers, signed now, that the service sends. */
+    /** Returns a webhook with the body and headers, signed now, that the service sends. */
     retrieveWebhook: (webhookId: string): Promise<SignedWebhook> =>
       dataOf(get(call, `/webhook_event/${encodeURIComponent(webhookId)}/`)),
 

@@ -84,7 +84,7 @@ export const httpSettings = {
         .regex(/^[^/]+\/\/[^\\/?#@]+\/*$/, 'must be an http(s) URL without a path')
         .transform((url) => url.replace(/\/+$/, ''))
         .optional(),
-      'URL of the API as sellers see it, without any path: the server in OpenAPI.',
+      'URL of the API as sellers see it, without any path: the server in OpenAPI, and the start of the `type` of errors.',
     ),
     supportContact: setting(
       'SUPPORT_CONTACT',

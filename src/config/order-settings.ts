@@ -4,6 +4,7 @@ import { poundsToPence } from '../domain/money';
 import { DAY, MINUTE, SECOND, baseUrl, choice, httpUrl, integer, milliseconds, setting } from './setting';
 
 const documentUrl = httpUrl().optional();
+const WAY_BACK = "`{pay_link_id}` in it becomes the order's, for a link back.";
 
 export const checkoutSettings = {
   checkoutBaseUrl: setting(
@@ -25,12 +26,12 @@ export const checkoutSettings = {
       z.string().trim().min(1).max(100).default('Sandbox Lender'),
       'Name of the lender on the checkout pages.',
     ),
-    privacyUrl: setting('CHECKOUT_PRIVACY_URL', documentUrl, 'Privacy notice. Default: a sample.'),
-    termsUrl: setting('CHECKOUT_TERMS_URL', documentUrl, 'Terms of use. Default: a sample.'),
+    privacyUrl: setting('CHECKOUT_PRIVACY_URL', documentUrl, `Privacy notice. ${WAY_BACK} Default: a sample.`),
+    termsUrl: setting('CHECKOUT_TERMS_URL', documentUrl, `Terms of use. ${WAY_BACK} Default: a sample.`),
     creditAgreementUrl: setting(
       'CHECKOUT_CREDIT_AGREEMENT_URL',
       documentUrl,
-      'Credit agreement that customers who pay later agree to. Default: a sample.',
+      `Credit agreement that customers who pay later agree to. ${WAY_BACK} Default: a sample.`,
     ),
     sandboxReferralMs: setting(
       'SANDBOX_REFERRAL_MS',

@@ -43,7 +43,7 @@ export const PROBLEM_TYPE = 'application/problem+json';
 /** The body of every error response. */
 export const problemSchema = z
   .object({
-    type: z.string().meta({ description: 'A URN that ends with `code`' }),
+    type: z.string().meta({ description: 'URL of the documentation of the `code`, with its cause and cure' }),
     title: z.string().meta({ description: 'Short summary; the same for every problem with this code' }),
     status: z.number().int().meta({ description: 'HTTP status' }),
     detail: z.string().meta({ description: 'Human-readable explanation of this occurrence; may change' }),

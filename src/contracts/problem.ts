@@ -31,10 +31,11 @@ export class Problem extends Error {
     return PROBLEMS[this.code].status;
   }
 
-  toBody(instance: string, requestId: string): ProblemBody {
+  /** @param publicUrl the URL of the API as callers see it. Without it, `type` is relative to the URL of the request. */
+  toBody(instance: string, requestId: string, publicUrl = ''): ProblemBody {
     const { status, title } = PROBLEMS[this.code];
     return {
-      type: `urn:order-service:problem:${this.code}`,
+      type: `${publicUrl}/docs/errors/#${this.code}`,
       title,
       status,
       detail: this.message,

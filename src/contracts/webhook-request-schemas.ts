@@ -20,6 +20,44 @@ export const rotateSecretRequestSchema = z.strictObject({
   }),
 });
 
+const MAX_STATIC_HEADERS = 5;
+/** Headers of HTTP itself, of one connection, or of the service. */
+const RESERVED_HEADER =
+  /^(host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|expect|content-.*|accept|accept-encoding|user-agent|traceparent|tracestate|webhook-.*)$/i;
+
+const staticHeader = z
+  .strictObject({
+    name: z
+      .string()
+      .max(64, 'must be at most 64 characters')
+      .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'must start with a letter and contain only letters, digits and hyphens')
+      .refine((name) => !RESERVED_HEADER.test(name), 'is a header of HTTP or of the service')
+      .meta({ description: 'Name of the header. Case does not matter.', examples: ['Authorization'] }),
+    value: z
+      .string()
+      .max(2048, 'must be at most 2048 characters')
+      .regex(/^[!-~]([ -~]*[!-~])?$/, 'must be printable ASCII without surrounding spaces')
+      .meta({ description: 'Value of the header', examples: ['Bearer of-your-gateway'] }),
+  })
+  .meta({ id: 'StaticHeader', description: 'A header that every webhook to you carries' });
+
+/** The body of a call that sets the static headers. */
+export const webhookHeadersRequestSchema = z.strictObject({
+  data: z.strictObject({
+    headers: z
+      .array(staticHeader)
+      .max(MAX_STATIC_HEADERS, `must have at most ${MAX_STATIC_HEADERS} headers`)
+      .superRefine((headers, context) => {
+        const names = new Set(headers.map(({ name }) => name.toLowerCase()));
+        if (names.size < headers.length) refuse(context, 'duplicate_value', 'must have each name once');
+      })
+      .meta({
+        description: 'All static headers. They replace those that were set before; an empty array removes them.',
+      }),
+  }),
+});
+export type WebhookHeadersRequest = z.infer<typeof webhookHeadersRequestSchema>['data'];
+
 export function webhookTestRequestSchema(rules: OrderRules) {
   const url = webhookUrl(rules).meta({ description: 'Endpoint to test', examples: ['https://shop.example/hooks'] });
   return z.strictObject({ data: z.strictObject({ url }) });

@@ -91,6 +91,16 @@ export const webhookTestResultSchema = z
   .meta({ id: 'WebhookTestResult', description: 'The result of a test of a webhook endpoint' });
 export type WebhookTestResult = z.infer<typeof webhookTestResultSchema>;
 
+export const webhookHeadersSchema = z
+  .object({
+    names: z.array(z.string()).meta({
+      description: 'Lower-case names of the headers. Their values are not returned.',
+      examples: [['authorization']],
+    }),
+  })
+  .meta({ id: 'WebhookHeaders', description: 'The static headers of your webhooks' });
+export type WebhookHeadersBody = z.infer<typeof webhookHeadersSchema>;
+
 export const rotatedSecretSchema = z
   .object({
     webhook_secret: z.string().meta({ description: 'The new secret. It is shown only once.', examples: ['whsec_…'] }),

@@ -45,15 +45,14 @@ export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: n
   return rows;
 }
 
-/** What is sent for a seller's webhook, and whether the seller has a sandbox account. */
+/** What is sent for a seller's webhook. */
 export async function findWebhookBody(
   db: DbClient,
   eventId: string,
   sellerId: string,
-): Promise<{ body: string; traceparent: string | null; sandbox: boolean } | undefined> {
-  const { rows } = await db.query<{ body: string; traceparent: string | null; sandbox: boolean }>(
-    `select e.body, e.traceparent, s.sandbox from webhook_event e join seller s on s.id = e.seller_id
-     where e.id = $1 and e.seller_id = $2`,
+): Promise<{ body: string; traceparent: string | null } | undefined> {
+  const { rows } = await db.query<{ body: string; traceparent: string | null }>(
+    'select body, traceparent from webhook_event where id = $1 and seller_id = $2',
     [eventId, sellerId],
   );
   return rows[0];

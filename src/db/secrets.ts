@@ -17,13 +17,64 @@ export async function insertWebhookSecret(
 }
 
 /** SQL: the secrets that currently sign the webhooks of `seller`, encrypted, newest first. */
-export const activeSecretsOf = (seller: string): string =>
+const activeSecretsOf = (seller: string): string =>
   `array(select secret from webhook_secret
      where seller_id = ${seller} and (expires_at is null or expires_at > now()) order by id desc)`;
 
-/** @throws DecryptionError */
-export const decryptSecrets = (keys: KeyRing, sellerId: string, encrypted: readonly string[]): string[] =>
+const decryptSecrets = (keys: KeyRing, sellerId: string, encrypted: readonly string[]): string[] =>
   encrypted.map((secret) => keys.decryptText(secret, sellerId));
+
+/** The headers that every webhook to a seller carries, by lower-case name. */
+export type StaticHeaders = Record<string, string>;
+
+/** The context in which the static headers of a seller are encrypted. */
+const headersContext = (sellerId: string): string => `webhook_headers:${sellerId}`;
+
+/** Replaces the static headers of a seller's webhooks. */
+export async function setStaticHeaders(
+  db: DbClient,
+  keys: KeyRing,
+  sellerId: string,
+  headers: StaticHeaders,
+): Promise<void> {
+  const encrypted = keys.encryptText(JSON.stringify(headers), headersContext(sellerId));
+  await db.query('update seller set webhook_headers = $2 where id = $1', [sellerId, encrypted]);
+}
+
+/** What a receiver recognizes a seller's webhooks by: the secrets that sign now, newest first, and the headers. */
+export interface Credentials {
+  secrets: string[];
+  headers: StaticHeaders;
+}
+
+export interface EncryptedCredentials {
+  encryptedSecrets: string[];
+  encryptedHeaders: string | null;
+}
+
+/** SQL: the columns of the encrypted credentials of `seller`. */
+export const credentialsOf = (seller: string): string =>
+  `${activeSecretsOf(seller)} as "encryptedSecrets",
+   (select webhook_headers from seller where id = ${seller}) as "encryptedHeaders"`;
+
+/** @throws DecryptionError */
+export function decryptCredentials(
+  keys: KeyRing,
+  sellerId: string,
+  { encryptedSecrets, encryptedHeaders }: EncryptedCredentials,
+): Credentials {
+  const headers = encryptedHeaders === null ? '{}' : keys.decryptText(encryptedHeaders, headersContext(sellerId));
+  return {
+    secrets: decryptSecrets(keys, sellerId, encryptedSecrets),
+    headers: JSON.parse(headers) as StaticHeaders,
+  };
+}
+
+/** @throws DecryptionError */
+export async function findCredentials(db: DbClient, keys: KeyRing, sellerId: string): Promise<Credentials> {
+  const { rows } = await db.query<EncryptedCredentials>(`select ${credentialsOf('$1::uuid')}`, [sellerId]);
+  return decryptCredentials(keys, sellerId, rows[0] ?? { encryptedSecrets: [], encryptedHeaders: null });
+}
 
 /**
  * Lists the secrets that currently sign a seller's webhooks, newest first.
@@ -97,7 +148,8 @@ export async function findServiceSecret(db: DbClient, keys: KeyRing, name: strin
 /** How many secrets are encrypted with each key. The key's id is null for secrets that are not encrypted. */
 export async function countSecretsByKey(db: DbClient): Promise<{ keyId: string | null; secrets: number }[]> {
   const { rows } = await db.query<{ secret: string }>(
-    'select secret from webhook_secret union all select secret from service_secret',
+    `select secret from webhook_secret union all select secret from service_secret
+     union all select webhook_headers from seller where webhook_headers is not null`,
   );
   const counts = new Map<string | null, number>();
   for (const { secret } of rows) {
@@ -107,6 +159,13 @@ export async function countSecretsByKey(db: DbClient): Promise<{ keyId: string |
   return [...counts].map(([keyId, secrets]) => ({ keyId, secrets }));
 }
 
+/** Encrypted from the text $2: what was deleted or replaced in the meantime is left alone. */
+const UPDATES = {
+  webhook_secret: 'update webhook_secret set secret = $3 where id = $1 and secret = $2',
+  service_secret: 'update service_secret set secret = $3 where name = $1 and secret = $2',
+  webhook_headers: 'update seller set webhook_headers = $3 where id = $1 and webhook_headers = $2',
+};
+
 /**
  * Encrypts every secret with the first key.
  * @returns how many were encrypted with another key, or not at all
@@ -114,17 +173,16 @@ export async function countSecretsByKey(db: DbClient): Promise<{ keyId: string |
  */
 export async function encryptSecretsAgain(db: Db, keys: KeyRing): Promise<number> {
   return inTransaction(db, async (client) => {
-    const { rows } = await client.query<{ id: string | null; context: string; secret: string }>(
-      `select id, seller_id::text as context, secret from webhook_secret
-       union all select null, name, secret from service_secret`,
+    const { rows } = await client.query<{ place: keyof typeof UPDATES; id: string; context: string; secret: string }>(
+      `select 'webhook_secret' as place, id::text, seller_id::text as context, secret from webhook_secret
+       union all select 'service_secret', name, name, secret from service_secret
+       union all select 'webhook_headers', id::text, $1 || id, webhook_headers from seller
+         where webhook_headers is not null`,
+      [headersContext('')],
     );
     const old = rows.filter(({ secret }) => keyIdOf(secret) !== keys.firstKey);
-    for (const { id, context, secret } of old) {
-      const encrypted = keys.encryptText(keys.decryptText(secret, context), context);
-      // Encrypted from this text: a secret that was deleted or replaced in the meantime is left alone.
-      if (id === null)
-        await client.query('update service_secret set secret = $2 where secret = $1', [secret, encrypted]);
-      else await client.query('update webhook_secret set secret = $2 where id = $1', [id, encrypted]);
+    for (const { place, id, context, secret } of old) {
+      await client.query(UPDATES[place], [id, secret, keys.encryptText(keys.decryptText(secret, context), context)]);
     }
     return old.length;
   });

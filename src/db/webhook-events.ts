@@ -1,6 +1,6 @@
 import type { WebhookState } from '../domain/webhook';
 import type { DbClient } from './pool';
-import { activeSecretsOf } from './secrets';
+import { type EncryptedCredentials, credentialsOf } from './secrets';
 
 /** The parts of an event by which an order's workflow refers to it. */
 export interface WebhookRef {
@@ -27,7 +27,7 @@ export async function findPendingWebhook(db: DbClient, orderId: string, sequence
 }
 
 /** The data of an event that an attempt needs. */
-export interface WebhookEvent extends WebhookRef {
+export interface WebhookEvent extends WebhookRef, EncryptedCredentials {
   url: string;
   body: string;
   orderId: string;
@@ -47,8 +47,6 @@ export interface WebhookEvent extends WebhookRef {
   /** The request that made the change. */
   requestId: string | null;
   traceparent: string | null;
-  /** The secrets that sign it now, encrypted. */
-  encryptedSecrets: string[];
 }
 
 const ms = (interval: string): string => `round(extract(epoch from ${interval}) * 1000)::float8`;
@@ -59,7 +57,7 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
     text: `select e.id, e.sequence, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
        e.state, e.steps, ${ms('e.next_attempt_at - now()')} as "waitMs", ${ms('now() - last.at')} as "waitedMs",
        ${ms('now() - e.created_at')} as "ageMs", now() as "readAt", e.request_id as "requestId", e.traceparent,
-       ${activeSecretsOf('e.seller_id')} as "encryptedSecrets"
+       ${credentialsOf('e.seller_id')}
      from webhook_event e join orders o on o.id = e.order_id
      left join lateral (
        select at + duration_ms * interval '1 ms' as at from webhook_attempt

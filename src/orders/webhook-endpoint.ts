@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
-import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-response-schemas';
+import type { WebhookHeadersRequest } from '../contracts/webhook-request-schemas';
+import type { RotatedSecretBody, WebhookHeadersBody, WebhookTestResult } from '../contracts/webhook-response-schemas';
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret } from '../db/secrets';
+import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
 import { insertWebhookTest } from '../db/webhook-tests';
 import type { KeyRing } from '../encryption/key-ring';
 import { CallNotMade } from '../temporal/availability';
@@ -32,6 +33,17 @@ export async function rotateSecret(
   if (!rotation) throw notFound();
   if (rotation.kind === 'too_many') throw tooManySecrets(rotation.possibleAt);
   return { webhook_secret: secret, previous_valid_until: rotation.previousValidUntil?.toISOString() ?? null };
+}
+
+/** Replaces the static headers of a seller's webhooks. @throws Problem `service_unavailable` if they may be replaced */
+export async function setWebhookHeaders(
+  { db, keys }: { db: Db; keys: KeyRing },
+  sellerId: string,
+  { headers }: WebhookHeadersRequest,
+): Promise<WebhookHeadersBody> {
+  const byName = Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]));
+  await setStaticHeaders(db, keys, sellerId, byName);
+  return { names: Object.keys(byName) };
 }
 
 function tooManySecrets(possibleAt: Date): Problem {

@@ -32,9 +32,9 @@ export async function listWebhooks(
 }
 
 /**
- * Retrieves a webhook of a sandbox account as an attempt would send it now, so that its seller can forward it to a
- * machine that the service cannot reach.
- * @throws Problem `not_found`, or `sandbox_only` if the account is live
+ * Retrieves a webhook as an attempt would send it now, so that its seller can see it, and forward it to a machine that
+ * the service cannot reach.
+ * @throws Problem `not_found`
  */
 export async function retrieveWebhook(
   { db, keys }: OrderDependencies,
@@ -45,7 +45,6 @@ export async function retrieveWebhook(
     ? await Promise.all([findWebhookBody(db, eventId, sellerId), findListedWebhook(db, eventId, sellerId)])
     : [];
   if (!sent || !webhook) throw notFound();
-  if (!sent.sandbox) throw new Problem('sandbox_only', 'Only webhooks of a sandbox account can be retrieved.');
   const timestamp = Math.floor((await readClock(db)).getTime() / 1000);
   const signature = signWebhook(await activeWebhookSecrets(db, keys, sellerId), eventId, timestamp, sent.body);
   return {

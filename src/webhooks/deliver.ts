@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { toWebhookTest } from '../contracts/webhook-mapper';
 import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
-import { activeWebhookSecrets, decryptSecrets } from '../db/secrets';
+import { type Credentials, decryptCredentials, findCredentials } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { markExhausted, recordAttempt } from '../db/webhook-attempts';
 import { type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
@@ -114,8 +114,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     event: WebhookEvent,
     hasSuccessor?: boolean,
   ): Promise<Pick<RecordedAttempt, 'state' | 'delayMs'> & { result: string }> {
-    const secrets = decryptSecrets(keys, event.sellerId, event.encryptedSecrets);
-    const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, event.readAt);
+    const credentials = decryptCredentials(keys, event.sellerId, event);
+    const { outcome, retryAfterMs, ...result } = await signAndSend(event, credentials, event.readAt);
     const isScheduled = hasSuccessor !== undefined;
     const step = isScheduled ? event.steps + 1 : null;
     const delayMs =
@@ -156,7 +156,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       sellerId,
       traceparent,
     }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'> & { traceparent?: string | null },
-    secrets: string[],
+    { secrets, headers }: Credentials,
     at: Date,
   ): Promise<Omit<Attempt, 'operatorDetail'>> {
     const timestamp = Math.floor(at.getTime() / 1000);
@@ -173,6 +173,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       id,
       timestamp,
       signature,
+      headers,
       body,
       ...(traceparent != null && { traceparent }),
     });
@@ -225,10 +226,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
       return withinLimit(sellerId, async () => {
-        const secrets = await activeWebhookSecrets(db, keys, sellerId);
+        const credentials = await findCredentials(db, keys, sellerId);
         const at = await readClock(db);
         const body = JSON.stringify(toWebhookTest(seller, createdAt));
-        const result = await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at);
+        const result = await signAndSend({ id: webhookId, url, body, sellerId }, credentials, at);
         // A test that is answered ends the wait of an endpoint. Its failure is not counted.
         if (isAnswered(result)) breakers.record({ sellerId, url }, result);
         return { ...result, body };

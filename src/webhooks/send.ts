@@ -38,6 +38,8 @@ export interface WebhookRequest {
   /** Unix seconds; the signature covers it. */
   timestamp: number;
   signature: string;
+  /** The seller's own headers, by lower-case name. Those of the service take precedence. */
+  headers?: Record<string, string>;
   body: string;
   /** W3C Trace Context, sent as a header. */
   traceparent?: string | undefined;
@@ -89,6 +91,7 @@ export function createWebhookSender({
       method: 'POST',
       path: url.pathname + url.search,
       headers: {
+        ...request.headers,
         host: url.host,
         ...webhookHeaders(request.id, request.timestamp, request.signature),
         ...(request.traceparent !== undefined && { traceparent: request.traceparent }),

@@ -52,6 +52,9 @@ beforeAll(async () => {
     startProcess('worker', { ...env, METRICS_ADDRESS: addresses[1]! }),
   ]);
   api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
+  await api.call('PUT', `${BASE}/seller/${stack.seller.id}/webhook_headers/`, {
+    body: { data: { headers: [{ name: 'X-Gateway', value: 'gateway-password' }] } },
+  });
   // A process serves its metrics a moment after it reports that it has started.
   const isServed = () => scrape(...addresses).then(Boolean, () => false);
   await until(isServed, 'both processes serve metrics');
@@ -356,7 +359,9 @@ beforeEach(async () => {
   if (worker.isRunning()) workerNames = (await scrape(addresses[1]!)).names;
 });
 
-test('no log line of API or worker contains a pay link, key, secret, name, or URL of a seller', async () => {
+test('no log line and no span contains a pay link, key, secret, static header, name, or URL of a seller', async () => {
+  expect(receiver.deliveries[0]!.headers['x-gateway']).toBe('gateway-password');
+  expect(JSON.stringify(collector.spans)).not.toContain('gateway-password');
   const { rows } = await stack.db.query<{ pay_link_id: string }>('select pay_link_id from orders');
   expect(rows.length).toBeGreaterThan(8);
   const text = [...server.lines, ...worker.lines].join('\n');
@@ -365,7 +370,7 @@ test('no log line of API or worker contains a pay link, key, secret, name, or UR
   for (const secret of [stack.seller.key, api.checkoutKey, stack.seller.webhookSecret]) {
     expect(text).not.toContain(secret);
   }
-  expect(text).not.toMatch(/Test Shop Ltd|reference-of-the-shop|shop\.example|\/hooks|bloggs/i);
+  expect(text).not.toMatch(/Test Shop Ltd|gateway-password|reference-of-the-shop|shop\.example|\/hooks|bloggs/i);
 });
 
 test('a worker with LOG_LEVEL=warn logs operator actions anyway, because a restore needs them', async () => {

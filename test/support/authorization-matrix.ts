@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EXAMPLES, GUIDES } from '../../src/api/guides';
 import { BASE } from './api';
 
 /** Who owns the object that a path refers to. */
@@ -21,6 +22,10 @@ export const OPEN: Record<string, string> = {
   'GET /docs': 'documentation of the contract',
   'GET /docs/page.js': 'documentation of the contract',
   'GET /docs/scalar-:digest.js': 'documentation of the contract',
+  'GET /docs/guides.css': 'documentation of the contract',
+  ...Object.fromEntries(
+    [...GUIDES, ...EXAMPLES].map(({ name }) => [`GET /docs/${name}`, 'documentation of the contract']),
+  ),
   'GET /': 'redirects to the documentation',
 };
 
@@ -56,6 +61,11 @@ export const MATRIX: Record<string, Row> = {
     body: () => ({ data: { state: 'disabled' } }),
   },
   [`POST ${BASE}/seller/:sellerId/webhook_secret/rotate`]: { kind: 'seller', ok: 200 },
+  [`PUT ${BASE}/seller/:sellerId/webhook_headers`]: {
+    kind: 'seller',
+    ok: 200,
+    body: () => ({ data: { headers: [{ name: 'X-Shop', value: 'mine' }] } }),
+  },
   [`POST ${BASE}/seller/:sellerId/webhook_test`]: {
     kind: 'seller',
     ok: 200,

@@ -127,7 +127,7 @@ export function customerAt(orderUrl: string, network?: string) {
 
 function hiddenFields(page: string): Record<string, string> {
   const inputs = [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)];
-  return Object.fromEntries(inputs.map(([, name, value]) => [name, value]));
+  return Object.fromEntries(inputs.map(([, name, value]) => [name, value?.replaceAll('&amp;', '&')]));
 }
 
 /** An application that the sandbox lender approves. */
@@ -150,7 +150,7 @@ export const statusOfOrder = async (stack: SharedStack, id: string): Promise<str
 
 /** The target of the page's link that looks like a button. */
 export const buttonTarget = (page: CustomerPage): string | undefined =>
-  /<a class="button" href="([^"]*)"/.exec(page.text)?.[1];
+  /<a class="button[ \w]*" href="([^"]*)"/.exec(page.text)?.[1];
 
 /**
  * Creates an order with a submitted application, without the pages.

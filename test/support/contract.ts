@@ -1,5 +1,6 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
+import { GUIDES } from '../../src/api/guides';
 import { type OpenApiDocument, createOpenApiDocument } from '../../src/contracts/openapi/document';
 import { VERSION } from '../../src/package';
 import type { ApiResponse } from './api';
@@ -12,6 +13,7 @@ export const document: OpenApiDocument = createOpenApiDocument({
   rules,
   maxBodyBytes: HTTP.maxBodyBytes,
   version: VERSION,
+  guides: GUIDES,
 });
 
 const ROOT = 'openapi.json';

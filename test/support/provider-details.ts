@@ -9,7 +9,11 @@ export const PROVIDER_DETAILS: ProviderDetails = {
   lenderName: 'Sandbox Lender',
   reviewTime: lender.reviewTime,
   quote: (order, today) => lender.quote(order, today),
-  banks: [{ id: 'oak', name: 'Oak Bank' }],
+  payNow: {
+    name: 'Sandbox Payments',
+    regulation: 'It is a test provider, which nobody regulates.',
+    banks: [{ id: 'oak', name: 'Oak Bank' }],
+  },
   privacyUrl: 'https://pay.example/privacy',
   termsUrl: 'https://pay.example/terms',
   creditAgreementUrl: 'https://pay.example/credit-agreement',

@@ -25,7 +25,8 @@ ${wholeExample()}
 
 | field | meaning |
 |---|---|
-| \`code\` | Machine-readable error code. Stable. The last part of \`type\`. |
+| \`code\` | Machine-readable error code. Stable. |
+| \`type\` | URL of the documentation of the code: a section of this page. |
 | \`status\`, \`title\` | HTTP status and a short summary of the code. |
 | \`detail\` | Human-readable explanation of this occurrence. The wording may change. |
 | \`instance\` | Path of the request, without the query; \`/\` if the request could not be read. |

@@ -31,7 +31,7 @@ const HAS_COMPLETED = `exists (select from checkout_order c where c.id = p.order
  * SQL, true for a payment `p` that has to be cancelled or refunded: its order `o` is closed, and the payment has not
  * completed it.
  */
-const MUST_BE_REVERSED = `p.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
+export const MUST_BE_REVERSED = `p.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
   and not (p.status = 'paid' and ${HAS_COMPLETED})`;
 
 /**

@@ -2,9 +2,8 @@ import type { Applicant, Offer } from '../domain/application';
 import type { Order } from '../../domain/order';
 import { formatTotal } from '../format';
 import { type Html, html } from '../html';
-import type { Page } from '../layout';
+import { type Page, externalLink } from '../layout';
 import type { ProviderDetails } from '../provider-details';
-import { stepOf } from '../steps';
 import { costBox } from './cost-box';
 import { type FormContext, form } from './form';
 import { repaymentSchedule } from './repayment-schedule';
@@ -42,7 +41,7 @@ export function agreementPage(options: AgreementOptions): Page {
   return {
     status: error === undefined ? 200 : 422,
     title,
-    step: stepOf(order, 'PAY_LATER', 'Your agreement'),
+    step: 'Your agreement',
     ...(error !== undefined && { errors: [{ field: AGREE, message: error }] }),
     content: html`<h1>${title}</h1>
       <p>
@@ -56,7 +55,7 @@ export function agreementPage(options: AgreementOptions): Page {
       ${repaymentSchedule(offer, today)}
       <h2>Before you agree</h2>
       <p>
-        Read the <a href="${creditAgreementUrl}">credit agreement</a>. It explains how to make the payments, what
+        Read the ${externalLink(creditAgreementUrl, 'credit agreement')}. It explains how to make the payments, what
         happens if one is late, and how to repay early. You must be allowed to borrow on behalf of your business.
       </p>
       ${form(

@@ -2,10 +2,10 @@ import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import type { Payment } from '../domain/payment';
 import { type Html, html } from '../html';
+import type { FormValues } from '../application-form';
 import type { Page } from '../layout';
-import { type ProviderDetails, bankName } from '../provider-details';
-import { stepOf } from '../steps';
-import { type FormContext, form, radioGroup } from './form';
+import { type ProviderDetails, bankName, banksOf } from '../provider-details';
+import { type FormContext, form, radioGroup, switchButton, typedValues } from './form';
 
 const TITLE = 'Choose your bank';
 const MISSING = 'Select your bank';
@@ -15,10 +15,14 @@ export const BANK = 'bank';
 export interface BankOptions extends FormContext {
   order: Order;
   providerDetails: ProviderDetails;
-  /** The payment that was not made, if the browser may know it. */
+  /** The payment that was not made. */
   lastPayment: Payment | undefined;
-  /** True if the customer can still choose another payment method. */
-  canChange: boolean;
+  /** True if the browser may know at which bank. */
+  isApplicant: boolean;
+  /** True if the customer can still pay later. */
+  canPayLater: boolean;
+  /** What the customer has typed in the application to pay later. */
+  typed: FormValues;
   isMissing: boolean;
   /** How the customer ends the order; undefined if leaving the page is enough. */
   withdraw: Html | undefined;
@@ -28,35 +32,36 @@ export interface BankOptions extends FormContext {
 
 /** The customer who pays now chooses a bank. */
 export function chooseBankPage(options: BankOptions): Page {
-  const { order, canChange, path, isMissing, withdraw, code } = options;
+  const { order, isMissing, withdraw, code } = options;
   return {
     ...withError(options),
     title: TITLE,
-    step: stepOf(order, 'PAY_NOW', 'Your bank'),
+    step: 'Your bank',
     content: html`${!isMissing && message(options)}
       <h1>${TITLE}</h1>
-      <p>
-        Pay ${formatPence(order.amountPence)} to ${order.sellerName} now.
-        ${canChange && html`<a href="${path}/?change">Change payment method</a>`}
-      </p>
+      <p>Pay ${formatPence(order.amountPence)} to ${order.sellerName} now.</p>
       ${bankForm(options)} ${code} ${withdraw}`,
   };
 }
 
 /** The banks and a button. */
-export function bankForm(options: Pick<BankOptions, 'path' | 'token' | 'providerDetails' | 'isMissing'>): Html {
-  const { providerDetails, isMissing } = options;
+export function bankForm(options: BankOptions): Html {
+  const { providerDetails, isMissing, canPayLater, typed } = options;
   return form(
     options,
     'payment',
     html`${radioGroup(
         BANK,
         html`<span class="visually-hidden">Your bank</span>`,
-        providerDetails.banks.map(({ id, name }) => ({ value: id, label: name, lines: [] })),
+        banksOf(providerDetails).map(({ id, name }) => ({ value: id, label: name, lines: [] })),
         { error: isMissing ? MISSING : undefined },
       )}
-      <p class="note">You approve the payment at your bank. We never see your password or your account.</p>
-      <button>Continue to your bank</button>`,
+      <button>Continue to your bank</button>
+      ${canPayLater && html`${switchButton(options, 'PAY_LATER')} ${typedValues(typed)}`}
+      <p class="note">
+        You approve the payment at your bank. ${providerDetails.payNow?.name} starts it there, and never sees your
+        password.
+      </p>`,
   );
 }
 
@@ -65,14 +70,17 @@ export function withError({
   providerDetails,
   isMissing,
 }: Pick<BankOptions, 'providerDetails' | 'isMissing'>): Partial<Page> {
-  const first = providerDetails.banks[0];
+  const [first] = banksOf(providerDetails);
   return isMissing && first ? { status: 422, errors: [{ field: first.id, message: MISSING }] } : {};
 }
 
-function message({ lastPayment, providerDetails }: BankOptions): Html | false {
+/** Customers can return from their bank in another browser, which may know the result, but not the bank. */
+function message({ lastPayment, isApplicant, providerDetails }: BankOptions): Html | false {
   if (!lastPayment) return false;
-  const bank = bankName(providerDetails, lastPayment.bank);
+  const bank = isApplicant ? bankName(providerDetails, lastPayment.bank) : undefined;
   const what =
-    lastPayment.status === 'refused' ? `${bank} refused the payment.` : `The payment at ${bank} was cancelled.`;
+    lastPayment.status === 'refused'
+      ? `${bank ?? 'The bank'} refused the payment.`
+      : `The payment ${bank === undefined ? '' : `at ${bank} `}was cancelled.`;
   return html`<p class="message" role="status">${what} No money was taken. Choose a bank to try again.</p>`;
 }

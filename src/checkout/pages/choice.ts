@@ -4,13 +4,10 @@ import type { Order, PaymentTerm } from '../../domain/order';
 import { PAYMENT_TERM_LABELS, describeCost, describePayments } from '../format';
 import { html } from '../html';
 import type { Page } from '../layout';
-import { CHOICE_STEP } from '../steps';
 import { costBox } from './cost-box';
-import { type FormContext, type RadioOption, form, radioGroup } from './form';
+import { type FormContext, type RadioOption, PAYMENT_TERM, form, radioGroup } from './form';
 
 const QUESTION = 'How would you like to pay?';
-/** The form field with the chosen payment term. */
-export const PAYMENT_TERM = 'payment_term';
 const MISSING = 'Select how you would like to pay';
 
 interface ChoiceOptions extends FormContext {
@@ -20,42 +17,39 @@ interface ChoiceOptions extends FormContext {
   /** The calendar date that the repayments count from. */
   today: string;
   lenderName: string;
-  chosen: PaymentTerm | undefined;
   /** True if the form was sent without a choice. */
   isMissing: boolean;
 }
 
-/** The payment method, with its price. */
+/** The payment method, with its price. The button comes before the details of the cost, so that phones show it. */
 export function choicePage(options: ChoiceOptions): Page {
-  const { order, quote, lenderName, chosen, isMissing } = options;
+  const { order, quote, lenderName, isMissing } = options;
   const [first] = order.allowedPaymentTerms;
-  const error = isMissing ? MISSING : undefined;
   return {
     status: isMissing ? 422 : 200,
     title: QUESTION,
-    step: CHOICE_STEP,
+    step: 'Payment method',
     ...(isMissing && first && { errors: [{ field: first, message: MISSING }] }),
-    content: form(
-      options,
-      'choice',
-      html`${radioGroup(
-          PAYMENT_TERM,
-          html`<h1>${QUESTION}</h1>`,
-          order.allowedPaymentTerms.map((term) => option(options, term)),
-          { chosen, error },
-        )}
-        ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)}
-        <p class="note">Subject to approval. You see your repayments and agree to them before you owe anything.</p>
-        <button>Continue</button>`,
-    ),
+    content: html`${form(
+        options,
+        'choice',
+        html`${radioGroup(
+            PAYMENT_TERM,
+            html`<h1>${QUESTION}</h1>`,
+            order.allowedPaymentTerms.map((term) => option(options, term)),
+            { error: isMissing ? MISSING : undefined },
+          )} <button>Continue</button>`,
+      )}
+      ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)}
+      <p class="note">Subject to approval. You see your repayments and agree to them before you owe anything.</p>`,
   };
 }
 
 function option({ order, quote, today }: ChoiceOptions, term: PaymentTerm): RadioOption {
   const label = PAYMENT_TERM_LABELS[term];
   if (term === 'PAY_NOW') {
-    const price = `Pay ${formatPence(order.amountPence)} now`;
-    return { value: term, label, lines: [html`<b>${price}</b>`, 'From your bank account, approved at your bank.'] };
+    const price = html`<b>${formatPence(order.amountPence)}</b>`;
+    return { value: term, label, lines: [price, 'From your bank account, approved at your bank.'] };
   }
   const price = html`<b>${describePayments(quote)}</b>`;
   return { value: term, label, lines: [price, describeCost(quote, order.amountPence, today)] };

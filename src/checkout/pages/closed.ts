@@ -3,7 +3,7 @@ import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../hosted-checkout';
 import { type ClosedState, isReversing } from '../checkout-state';
 import { formatDateTime } from '../format';
-import { type Html, html } from '../html';
+import { html } from '../html';
 import { type Page, wayBack } from '../layout';
 import type { ProviderDetails } from '../provider-details';
 import { declineReason } from './pay-now-offered';
@@ -58,13 +58,7 @@ const MESSAGES: Record<
   }),
 };
 
-/** @param code how the customer reads the page in another browser */
-export function closedPage(
-  state: ClosedState,
-  checkout: Checkout,
-  providerDetails: ProviderDetails,
-  code?: Html,
-): Page {
+export function closedPage(state: ClosedState, checkout: Checkout, providerDetails: ProviderDetails): Page {
   const { order, branding } = checkout;
   const closing = order.changes.find(({ to }) => to === 'UNSUCCESSFUL');
   const { title, sentences } = MESSAGES[state](checkout, closing, providerDetails);
@@ -76,8 +70,7 @@ export function closedPage(
       <h1>${title}</h1>
       <p>${why}</p>
       ${!isOpen && html`<p>${money(checkout)}</p>`} ${next.map((sentence) => html`<p>${sentence}</p>`)}
-      <a class="button" href="${wayBack(order, branding)}">Back to ${order.sellerName}</a>
-      ${code}`,
+      <a class="button" href="${wayBack(order, branding)}">Back to ${order.sellerName}</a>`,
   };
 }
 

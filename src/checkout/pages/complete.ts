@@ -4,7 +4,7 @@ import { londonDate } from '../calendar';
 import type { Checkout } from '../hosted-checkout';
 import { PAYMENT_TERM_LABELS, formatDateTime } from '../format';
 import { type Html, html } from '../html';
-import type { Page } from '../layout';
+import { type Page, externalLink } from '../layout';
 import { type ProviderDetails, bankName } from '../provider-details';
 import { repaymentSchedule } from './repayment-schedule';
 
@@ -17,7 +17,7 @@ const REDIRECT_SECONDS = { withoutSchedule: 4, withSchedule: 15 };
 interface CompleteOptions {
   checkout: Checkout;
   providerDetails: ProviderDetails;
-  /** How the customer reads the page in another browser. */
+  /** How the customer reads the repayments in another browser. */
   code: Html | undefined;
   /** When the page continues to the shop. The code and the note about printing are then left out. */
   redirect?: { afterSeconds: number; note: Html };
@@ -38,6 +38,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
   const title = 'Your order is complete';
   return {
     title,
+    paymentTerm,
     content: html`<p class="icon success" aria-hidden="true">✓</p>
       <h1>${title}</h1>
       ${redirect?.note}
@@ -60,7 +61,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
         agreedAt &&
         html`<h2>Your repayments</h2>
           ${repaymentSchedule(offer, londonDate(agreedAt))}
-          <p>You repay ${lenderName}, as the <a href="${creditAgreementUrl}">credit agreement</a> states.</p>`
+          <p>You repay ${lenderName}, as the ${externalLink(creditAgreementUrl, 'credit agreement')} states.</p>`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
       ${
@@ -68,7 +69,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
         html`<p class="note no-print">
             You can print or save this page for your records. It stays available at this link.
           </p>
-          ${code}`
+          ${agreedAt && code}`
       }`,
   };
 }
@@ -77,7 +78,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
  * When the customer agreed to repayments; null if there are none, or the order was completed in another way: then
  * nobody agreed to those of an approved application.
  */
-function repaymentsAgreedAt({ application }: Checkout): Date | null {
+export function repaymentsAgreedAt({ application }: Checkout): Date | null {
   const hasRepayments = application?.paymentTerm === 'PAY_LATER' && offerOf(application).instalments.length > 0;
   return hasRepayments ? application.agreedAt : null;
 }

@@ -4,11 +4,10 @@ import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../test-customers';
 import { type FormErrors, type FormValues, FIELD_NAMES } from '../application-form';
 import { describePayments } from '../format';
 import { type Html, html } from '../html';
-import type { Page } from '../layout';
+import { type Page, externalLink } from '../layout';
 import type { ProviderDetails } from '../provider-details';
-import { stepOf } from '../steps';
 import { costBox } from './cost-box';
-import { type FormContext, form } from './form';
+import { type FormContext, form, switchButton } from './form';
 
 interface Field {
   name: string;
@@ -77,7 +76,7 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, quote, values, errors, alert, path, replaces, withdraw, retentionDays, code } = options;
+  const { order, quote, values, errors, alert, replaces, withdraw, retentionDays, code } = options;
   const { lenderName, privacyUrl } = options.providerDetails;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
@@ -90,30 +89,24 @@ export function detailsPage(options: DetailsOptions): Page {
   return {
     status: alert?.status ?? (fieldErrors.length > 0 ? 422 : 200),
     title: TITLE,
-    step: stepOf(order, 'PAY_LATER', 'Your business'),
+    step: 'Your application',
     errors: [...(alert ? [{ message: alert.text }] : []), ...fieldErrors],
     content: html`<h1>${TITLE}</h1>
-      <p>
-        Payment method: Pay later, ${describePayments(quote)}.
-        ${
-          order.allowedPaymentTerms.length > 1 &&
-          html`<a href="${path}/?change">Change<span class="visually-hidden"> payment method</span></a>`
-        }
-      </p>
+      <p>Payment method: Pay later, ${describePayments(quote)}.</p>
       ${order.sandbox && testCustomers()}
       ${form(
         options,
         'application',
         html`<input type="hidden" name="${REPLACES}" value="${replaces}" /> ${fields}
-          ${order.allowedPaymentTerms.length === 1 && costBox(order, quote, `Cost of Pay later with ${lenderName}`)}
           <p class="note">
             ${lenderName} uses these details to make its decision. They are used for nothing else, are not shown to
             ${order.sellerName}, and are deleted ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your
-            order ends. <a href="${privacyUrl}">How your data is used</a>
+            order ends. ${externalLink(privacyUrl, 'How your data is used')}
           </p>
-          <button>Submit application</button>`,
+          <button>Submit application</button>
+          ${order.allowedPaymentTerms.includes('PAY_NOW') && switchButton(options, 'PAY_NOW')}`,
       )}
-      ${code} ${withdraw}`,
+      ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)} ${code} ${withdraw}`,
   };
 }
 

@@ -1,4 +1,7 @@
 import { TOKEN_FIELD } from '../csrf';
+import type { PaymentTerm } from '../../domain/order';
+import { type FormValues, FIELD_NAMES } from '../application-form';
+import { PAYMENT_TERM_LABELS } from '../format';
 import { type Html, html } from '../html';
 
 export interface FormContext {
@@ -14,6 +17,22 @@ export function form({ path, token }: FormContext, action: string, content: Html
     <input type="hidden" name="${TOKEN_FIELD}" value="${token}" />
     ${content}
   </form>`;
+}
+
+/** The form field with the chosen payment term. */
+export const PAYMENT_TERM = 'payment_term';
+
+/** A button that sends a form to choose the other payment term, with what the customer has typed. */
+export function switchButton({ path }: FormContext, term: PaymentTerm): Html {
+  return html`<button class="secondary" formaction="${path}/choice/" name="${PAYMENT_TERM}" value="${term}">
+    ${PAYMENT_TERM_LABELS[term]} instead
+  </button>`;
+}
+
+/** Hidden fields that keep what the customer has typed in the application. */
+export function typedValues(values: FormValues): Html {
+  const fields = Object.entries(FIELD_NAMES).map(([key, name]) => [name, values[key as keyof FormValues]] as const);
+  return html`${fields.map(([name, value]) => value !== '' && html`<input type="hidden" name="${name}" value="${value}" />`)}`;
 }
 
 export interface RadioOption {

@@ -1,7 +1,10 @@
+import { formatPence } from '../../domain/money';
+import { isCurrent } from '../domain/payment';
 import type { Checkout } from '../hosted-checkout';
 import type { ApplicantState } from '../checkout-state';
 import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';
+import { repaymentsAgreedAt } from './complete';
 import { type FormContext, form } from './form';
 
 /** The form field with the code. */
@@ -10,18 +13,30 @@ export const CODE_INCOMPLETE = 'Enter the code as it was shown to you. It has 8 
 export const CODE_WRONG = 'This code is not correct. Check that it is the last code that you were shown for this order';
 export const TOO_MANY_CODES = 'Too many codes were entered for this order. Try again in an hour';
 
+interface Texts {
+  title: string;
+  text: string;
+  /**
+   * `code`: the applicant's page shows personal data, and an earlier one has shown the code. `wait`: the bank or the
+   * service has to do the next step. `shop`: there is nothing left to do.
+   */
+  next: 'code' | 'wait' | 'shop';
+}
+
 /**
  * The same after a decline and after a failure: as long as the order is open, the seller does not learn which it was.
  */
-const NOT_COMPLETE = {
+const NOT_COMPLETE: Texts = {
   title: 'This order is not complete yet',
   text: 'An application for this order was submitted. Only the person who applied can continue.',
+  next: 'code',
 };
-const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
-  waiting: { title: 'The lender is deciding', text: 'An application for this order was submitted.' },
+const TEXTS: Record<ApplicantState, Texts> = {
+  waiting: { title: 'The lender is deciding', text: 'An application for this order was submitted.', next: 'code' },
   referred: {
     title: 'The lender is reviewing the application',
     text: 'An application for this order was submitted. The lender needs more time to decide.',
+    next: 'code',
   },
   retry: NOT_COMPLETE,
   'pay-now-offered': NOT_COMPLETE,
@@ -31,20 +46,28 @@ const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
     text:
       'It was started in another browser, and is completed there or at the bank. ' +
       'If nobody approves it, it is cancelled after about 15 minutes.',
+    next: 'wait',
   },
   confirming: {
     title: 'A payment for this order is being confirmed',
     text: 'The bank is confirming a payment for this order. You do not need to do anything. Do not pay again.',
+    next: 'wait',
   },
   agreement: {
     title: 'The application for this order is approved',
     text: 'The order is not complete yet. Only the person who applied can review the repayments and complete the order.',
+    next: 'code',
   },
-  completing: { title: 'This order is being completed', text: 'You do not need to do anything. Do not pay again.' },
-  complete: { title: 'This order is complete', text: 'The person who completed it can see the details.' },
+  completing: {
+    title: 'This order is being completed',
+    text: 'You do not need to do anything. Do not pay again.',
+    next: 'wait',
+  },
+  complete: { title: 'This order is complete', text: 'You do not need to do anything else.', next: 'shop' },
   declined: {
     title: 'The application for this order was not approved',
     text: 'The person who applied can see the reason. No payment was taken, and nothing is owed for this order.',
+    next: 'shop',
   },
 };
 
@@ -54,39 +77,50 @@ interface OtherBrowserOptions extends FormContext {
   error: string | undefined;
 }
 
-/** What everyone with the pay link may know about another browser's application, and how its applicant continues. */
+/**
+ * What everyone with the pay link may know about another browser's application or payment, and how the applicant
+ * continues. Customers who return from their bank in another browser see it too.
+ */
 export function otherBrowserPage(options: OtherBrowserOptions): Page {
-  const { state, checkout, error } = options;
-  const { order, branding, application } = checkout;
-  const { title, text } = TEXTS[state];
-  const back = state === 'complete' ? order.redirectUrl : wayBack(order, branding);
-  // No code is shown while the customer is at the bank.
-  const isAtBank = state === 'paying' || state === 'confirming';
+  const { state, checkout, path } = options;
+  const { order, branding, application, payment } = checkout;
+  const { title, text, next } = TEXTS[state];
+  const isPayingNow = payment !== undefined && isCurrent(payment.status);
+  const hasRepayments = state === 'complete' && repaymentsAgreedAt(checkout) !== null;
+  const error = next === 'code' || hasRepayments ? options.error : undefined;
   const isCustomerDone = state === 'confirming' || state === 'completing';
+  const back = state === 'complete' ? order.redirectUrl : wayBack(order, branding);
   return {
     status: error === undefined ? 200 : error === TOO_MANY_CODES ? 429 : 422,
     title,
+    ...(isPayingNow && { paymentTerm: 'PAY_NOW' }),
     isCustomerDone,
     ...(error !== undefined && { errors: [{ field: CODE, message: error }] }),
     content: html`<h1>${title}</h1>
-      <p>${text} ${state === 'paying' && !application?.submitted && 'You can then pay here.'}</p>
-      ${isAtBank ? html`<a class="button" href="${options.path}/">Check again</a>` : codeForm(options)}
+      <p>
+        ${
+          state === 'complete' &&
+          isPayingNow &&
+          `The payment of ${formatPence(order.amountPence)} to ${order.sellerName} was made.`
+        }
+        ${text} ${state === 'paying' && !application?.submitted && 'You can then pay here.'}
+      </p>
+      ${next === 'wait' && html`<a class="button" href="${path}/">Check again</a>`}
+      ${next === 'code' && codeForm(options, 'If this is your order')}
       ${
-        state !== 'confirming' &&
-        html`<p class="note">
-          ${!isAtBank && `If you have neither that browser nor the code, contact ${order.sellerName}.`}
-          ${!isCustomerDone && html`<a href="${back}">Return to ${order.sellerName}</a>`}
-        </p>`
-      }`,
+        !isCustomerDone &&
+        html`<a class="button ${next !== 'shop' && 'secondary'}" href="${back}">Return to ${order.sellerName}</a>`
+      }
+      ${hasRepayments && codeForm(options, 'If these are your repayments')}`,
   };
 }
 
-function codeForm(options: OtherBrowserOptions): Html {
-  const { error } = options;
-  return html`<h2>If this is your order</h2>
+function codeForm(options: OtherBrowserOptions, heading: string): Html {
+  const { error, checkout } = options;
+  return html`<h2>${heading}</h2>
     <p>
       Open this link in the browser that you used before, on the same device. To continue here instead, enter the code
-      that you were shown there.
+      that you were shown there. If you have neither that browser nor the code, contact ${checkout.order.sellerName}.
     </p>
     ${form(
       options,

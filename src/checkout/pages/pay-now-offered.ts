@@ -2,7 +2,6 @@ import type { DeclineCode, LenderDecision } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import { stepOf } from '../steps';
 import { type BankOptions, bankForm, withError } from './bank';
 import { type FormContext, form } from './form';
 
@@ -28,7 +27,7 @@ export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
   return {
     ...withError(options),
     title,
-    step: stepOf(order, 'PAY_NOW', 'Your bank'),
+    step: 'Your bank',
     content: html`<h1>${title}</h1>
       <p>${declineReason(reason, providerDetails.lenderName)} You owe nothing.</p>
       <h2>Pay now instead</h2>

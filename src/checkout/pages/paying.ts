@@ -2,7 +2,6 @@ import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import { stepOf } from '../steps';
 import { type FormContext, form } from './form';
 import { type AutoUpdate, autoUpdate } from './waiting';
 
@@ -19,7 +18,7 @@ export function payingPage(options: PayingOptions): Page {
   const { refresh, note } = autoUpdate(update);
   return {
     title,
-    step: stepOf(order, 'PAY_NOW', 'Your payment'),
+    step: 'Your payment',
     ...refresh,
     content: html`<h1>${title}</h1>
       <p>
@@ -43,5 +42,5 @@ export function bankRedirectPage(bank: string, url: string): Page {
     <h1>${title}</h1>
     <p>You approve the payment there, and come back here afterwards.</p>
     <a class="button" href="${url}">Continue to ${bank}</a>`;
-  return { title, refresh: { afterSeconds: 0, url }, content };
+  return { title, step: 'Your payment', refresh: { afterSeconds: 0, url }, content };
 }

@@ -1,10 +1,8 @@
-import type { Order } from '../../domain/order';
 import type { WaitingState } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
 import type { ProviderDetails } from '../provider-details';
-import { stepOf } from '../steps';
 
 const REFRESH_SECONDS = 5;
 const SLOW_REFRESH_SECONDS = 30;
@@ -42,7 +40,6 @@ export function autoUpdate({ path, url, isRefreshing, waitedMs }: AutoUpdate): {
 }
 
 interface WaitingOptions {
-  order: Order;
   providerDetails: ProviderDetails;
   path: string;
   state: WaitingState;
@@ -69,29 +66,29 @@ const DO_NOTHING =
   'This is taking longer than usual. You do not need to do anything else. Do not pay in any other way.';
 
 const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
-  waiting: ({ order, providerDetails: { lenderName } }) => ({
+  waiting: ({ providerDetails: { lenderName } }) => ({
     title: 'Waiting for the decision',
     soon: `${lenderName} usually decides within a few seconds.`,
     late: `This is taking longer than usual. ${lenderName} has not responded yet. We keep trying.`,
     saved: 'We saved your application on',
-    step: stepOf(order, 'PAY_LATER', 'Decision'),
+    step: 'Your application',
   }),
-  referred: ({ order, providerDetails: { lenderName, reviewTime } }) => {
+  referred: ({ providerDetails: { lenderName, reviewTime } }) => {
     const text = `${lenderName} needs more time to decide. A review usually takes ${reviewTime}.`;
     return {
       title: `${lenderName} is reviewing your application`,
       soon: text,
       late: text,
       saved: 'We saved your application on',
-      step: stepOf(order, 'PAY_LATER', 'Decision'),
+      step: 'Your application',
     };
   },
-  confirming: ({ order }) => ({
+  confirming: () => ({
     title: 'Your bank is confirming the payment',
     soon: 'This usually takes a few seconds.',
     late: DO_NOTHING,
     saved: 'You approved the payment on',
-    step: stepOf(order, 'PAY_NOW', 'Your payment'),
+    step: 'Your payment',
   }),
   completing: ({ isPaidNow }) => ({
     title: 'We are completing your order',
@@ -103,7 +100,7 @@ const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
 
 /** The customer waits for the lender, the bank or the service. */
 export function waitingPage(options: WaitingOptions): Page {
-  const { path, state, since, isRefreshing, now, code } = options;
+  const { path, state, isPaidNow, since, isRefreshing, now, code } = options;
   const { title, soon, late, saved, step } = TEXTS[state](options);
   const waitedMs = now.getTime() - since.getTime();
   const isCustomerDone = state === 'completing' || state === 'confirming';
@@ -117,6 +114,7 @@ export function waitingPage(options: WaitingOptions): Page {
   return {
     title,
     ...(step && { step }),
+    paymentTerm: isPaidNow ? 'PAY_NOW' : 'PAY_LATER',
     isCustomerDone,
     ...refresh,
     content: html`<p class="icon busy"></p>

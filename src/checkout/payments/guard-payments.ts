@@ -45,6 +45,8 @@ function guard<P extends PaymentProvider>(provider: P, mode: AccountMode, deadli
   return {
     ...provider,
     // A spread leaves out what an adapter inherits from its class.
+    name: provider.name,
+    regulation: provider.regulation,
     banks: provider.banks,
     start: (payment) => call('start', () => provider.start(payment)),
     statusOf: (id) => call('statusOf', () => provider.statusOf(id)),

@@ -28,6 +28,10 @@ interface NewPayment {
  * processes at the same time, so a repeated id is the same payment.
  */
 export interface PaymentProvider {
+  /** As customers read it: `Pay now is provided by <name>.` */
+  readonly name: string;
+  /** A sentence that states who regulates the provider, with its reference number there. */
+  readonly regulation: string;
   readonly banks: readonly Bank[];
   /**
    * Starts a payment, once.

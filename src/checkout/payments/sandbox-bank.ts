@@ -39,6 +39,8 @@ export function createSandboxBank(store: SandboxPaymentStore, pageUrl: string, d
   }
 
   return {
+    name: 'Sandbox Payments',
+    regulation: 'It is a test provider, which nobody regulates.',
     banks: BANKS,
     async start(payment) {
       await store.insert(payment);

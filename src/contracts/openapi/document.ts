@@ -8,9 +8,11 @@ import { webhookPaths } from './webhook-operations';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
-const describe = (maxBodyBytes: number): string =>
+const describe = (maxBodyBytes: number, guides: string): string =>
   `
 Create orders, send customers to \`order_url\`, and receive webhooks when the status of an order changes.
+
+Guides: ${guides}.
 
 - **Authentication**: send \`Authorization: Bearer <key>\`. The operator of the service issues keys. A seller key (\`sk_…\`)
   can access only that seller's orders.
@@ -22,7 +24,7 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
 - **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. OPTIONS returns 204,
   and any other method 405 (\`method_not_allowed\`), both with the header \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
-  handle an unknown code by its HTTP status.
+  handle an unknown code by its HTTP status. The \`type\` of an error is the URL of its documentation, with cause and cure.
 - **Retries**: repeat a request after no response, a 408, a 429 or a 5xx, and after \`idempotency_key_in_progress\`.
   If the response has \`Retry-After\`, wait that many seconds first. Send an \`Idempotency-Key\` with \`createOrder\`; then a
   repeated request creates no second order. A repeated \`rotateWebhookSecret\` creates another secret, and a repeated
@@ -51,17 +53,20 @@ interface DocumentOptions {
   maxBodyBytes: number;
   /** Version of the package. */
   version: string;
+  /** The pages at `/docs/<name>/`. */
+  guides: readonly { name: string; title: string }[];
 }
 
 /** The HTTP contract as OpenAPI 3.1, generated from the schemas that validate requests. */
-export function createOpenApiDocument({ api, rules, maxBodyBytes, version }: DocumentOptions): OpenApiDocument {
+export function createOpenApiDocument({ api, rules, maxBodyBytes, version, guides }: DocumentOptions): OpenApiDocument {
   const [basePath = ''] = api.basePaths;
+  const links = guides.map(({ name, title }) => `[${title}](${api.publicUrl ?? ''}/docs/${name}/)`);
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Order service',
       version,
-      description: describe(maxBodyBytes),
+      description: describe(maxBodyBytes, links.join(', ')),
       contact: contact(api.supportContact),
       license: { name: 'MIT', identifier: 'MIT' },
     },

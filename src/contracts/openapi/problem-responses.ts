@@ -40,7 +40,7 @@ function problemResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObjec
 function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
   const examples = codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code) }] as const);
   return {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '),
+    description: codes.map((code) => `[\`${code}\`](/docs/errors/#${code}): ${PROBLEMS[code].title}`).join('. '),
     headers: z.object(headersOf(codes)),
     content: { [PROBLEM_TYPE]: { schema: problemSchema, examples: Object.fromEntries(examples) } },
   };

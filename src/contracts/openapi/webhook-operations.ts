@@ -5,6 +5,7 @@ import {
   rotatedSecretSchema,
   signedWebhookSchema,
   webhookEventSchema,
+  webhookHeadersSchema,
   webhookSelectionSchema,
   webhookTestResultSchema,
 } from '../webhook-response-schemas';
@@ -12,6 +13,7 @@ import {
   resendWebhooksRequestSchema,
   rotateSecretRequestSchema,
   timelineQuerySchema,
+  webhookHeadersRequestSchema,
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../webhook-request-schemas';
@@ -66,8 +68,8 @@ const retrieveWebhook = operation({
   tag: 'Webhooks',
   summary: 'Retrieve a webhook as it is sent',
   description:
-    'Sandbox accounts only: returns the exact body and the headers of an attempt now, with a valid signature. The ' +
-    '`listen` command of the TypeScript client uses it to forward webhooks to a machine without a public URL.',
+    'Returns the exact body and the headers of an attempt now, with a valid signature and without your static headers. ' +
+    'The `listen` command of the TypeScript client uses it to forward webhooks to a machine without a public URL.',
   key: 'seller',
   path: webhook,
   response: {
@@ -76,7 +78,6 @@ const retrieveWebhook = operation({
     schema: inData(signedWebhookSchema),
     examples: { signed: { summary: 'A webhook with its signature', value: { data: signedWebhook } } },
   },
-  errors: ['sandbox_only'],
 });
 
 const resendWebhook = operation({
@@ -169,6 +170,36 @@ const rotateWebhookSecret = operation({
   errors: ['too_many_webhook_secrets'],
 });
 
+const setWebhookHeaders = operation({
+  operationId: 'setWebhookHeaders',
+  tag: 'Webhooks',
+  summary: 'Set static headers',
+  description:
+    'Sets up to five headers that every webhook to you carries, test webhooks included, for example an `Authorization` ' +
+    'that your gateway requires. The next attempt uses them. Headers of HTTP and of the service, such as `Host`, ' +
+    '`Connection`, `Content-Type`, `User-Agent` or `webhook-id`, cannot be set. The values are stored like the webhook ' +
+    'secret, and no call returns them.',
+  key: 'seller',
+  path: seller,
+  body: {
+    schema: requestBody('SetWebhookHeadersRequest', webhookHeadersRequestSchema),
+    required: true,
+    examples: {
+      gateway: {
+        summary: 'An Authorization header for your gateway',
+        value: { data: { headers: [{ name: 'Authorization', value: 'Bearer of-your-gateway' }] } },
+      },
+      none: { summary: 'No static headers', value: { data: { headers: [] } } },
+    },
+  },
+  response: {
+    status: 200,
+    description: 'The headers are set',
+    schema: inData(webhookHeadersSchema),
+    examples: { gateway: { summary: 'One header is set', value: { data: { names: ['authorization'] } } } },
+  },
+});
+
 function testEndpoint(rules: OrderRules) {
   return operation({
     operationId: 'testEndpoint',
@@ -203,6 +234,7 @@ export function webhookPaths(basePath: string, rules: OrderRules): ZodOpenApiPat
     [`${basePath}/webhook_event/{webhook_id}/resend/`]: { post: resendWebhook },
     [`${basePath}/seller/{supplier_uuid}/webhook_event/resend/`]: { post: resendWebhooks },
     [`${basePath}/seller/{supplier_uuid}/webhook_test/`]: { post: testEndpoint(rules) },
+    [`${basePath}/seller/{supplier_uuid}/webhook_headers/`]: { put: setWebhookHeaders },
     [`${basePath}/seller/{supplier_uuid}/webhook_secret/rotate/`]: { post: rotateWebhookSecret },
   };
 }

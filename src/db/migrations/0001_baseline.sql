@@ -16,6 +16,8 @@ create table seller (
   pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
   -- Null if only the service's own limit applies.
   max_order_amount_pence bigint check (max_order_amount_pence > 0),
+  -- The static headers of the account's webhooks, as JSON, encrypted like webhook secrets.
+  webhook_headers text,
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
   created_at timestamptz not null default now(),
@@ -210,7 +212,7 @@ create index operator_action_to_log on operator_action (at) where logged_at is n
 
 -- What the statements of the hosted checkout read of an order. They name no table of the orders.
 create view checkout_order as
-select id, seller_id, pay_link_id, sandbox, status, allowed_payment_terms, expires_at,
+select id, seller_id, reference, amount_pence, pay_link_id, sandbox, status, allowed_payment_terms, expires_at,
   -- The last change of the status.
   (select max(t.at) from order_timeline t
    where t.order_id = o.id and t.version is not null and t.from_status is distinct from t.to_status) as changed_at,

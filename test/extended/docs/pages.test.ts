@@ -58,7 +58,11 @@ const OWN_TERMINAL = ['npm run receiver\n'];
 
 const stack = useStack({
   sandbox: true,
-  env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', RESPONSE_HMAC_HEADER: 'X-Shop-Signature' },
+  env: {
+    CHECKOUT_BASE_URL: 'http://127.0.0.1:3000',
+    API_PUBLIC_URL: 'http://127.0.0.1:3000',
+    RESPONSE_HMAC_HEADER: 'X-Shop-Signature',
+  },
 });
 const receiver = useReceiver();
 let folder: string;

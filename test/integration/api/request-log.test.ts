@@ -76,6 +76,10 @@ test('no log line contains a key, a body, a query or an Idempotency-Key', async 
   await service.api.create(body, { headers: { 'Idempotency-Key': 'private-idem', 'X-Other': 'private-header' } });
   await service.api.create({ ...body, amount: 'private-amount' });
   await service.api.call('GET', '/nothing?token=private-query');
+  const headers = [{ name: 'Authorization', value: 'private-gateway' }];
+  await service.api.call('PUT', `${BASE}/seller/${service.seller.id}/webhook_headers/`, {
+    body: { data: { headers } },
+  });
   await service.api.get(randomUUID(), { key: 'sk_private-key' });
   const text = JSON.stringify(lines);
   expect(text).not.toContain(service.seller.key);

@@ -91,7 +91,7 @@ test('a live account cannot simulate, and its orders do not name a mode', async 
 test('the checkout of a sandbox order has a notice; that of a live order states that no lender is connected', async () => {
   const { api } = await liveAccount();
   const pageOf = async (one: typeof api) => customerAt((await one.create()).body.data.order_url).look();
-  expect((await pageOf(stack.api)).text).toContain('Sandbox: no real lender, no real bank, and no money moves.');
+  expect((await pageOf(stack.api)).text).toContain('Sandbox: no real lender, bank or money.');
   const page = await pageOf(api);
   expect(page).toMatchObject({ status: 503, heading: 'This shop cannot take payments here yet' });
   expect(page.text).not.toMatch(/<form|Sandbox/);

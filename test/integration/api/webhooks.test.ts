@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { timelineEntrySchema } from '../../../src/contracts/timeline-schemas';
 import {
   rotatedSecretSchema,
+  signedWebhookSchema,
   webhookEventSchema,
   webhookSelectionSchema,
   webhookTestResultSchema,
@@ -122,6 +123,19 @@ describe('the list of webhooks', () => {
     const { body } = await list('?limit=0&state=lost&nonsense=1');
     expect(body.errors.map((error: any) => error.parameter)).toEqual(['limit', 'state', 'nonsense']);
   });
+});
+
+test('a delivered webhook of a live account can be retrieved with the exact body and a valid signature', async () => {
+  const orderId = await settledOrder();
+  const { id } = (await list('?limit=1')).body.data[0];
+  const retrieve = (api: Api) => api.call('GET', `${BASE}/webhook_event/${id}/`);
+  const { status, body } = await retrieve(stack.api);
+  expect([status, signedWebhookSchema.strict().parse(body.data)]).toEqual([200, body.data]);
+  expect(body.data).toMatchObject({ id, order_id: orderId, state: 'delivered' });
+  const { request_headers: headers, request_body: text } = body.data;
+  expect(text).toBe(receiver.deliveries[0]!.text);
+  expect(new Webhook(stack.seller.webhookSecret).verify(text, headers)).toEqual(receiver.deliveries[0]!.body);
+  expectProblem(await retrieve(other.api), 404, 'not_found');
 });
 
 describe('the timeline', () => {
@@ -427,6 +441,88 @@ describe('rotating the webhook secret', () => {
 
   test("returns 404 for another seller's key", async () => {
     expectProblem(await rotate(undefined, stack.api), 404, 'not_found');
+  });
+});
+
+describe('static headers', () => {
+  const set = (headers: unknown, { api, seller }: typeof other = stack) =>
+    api.call('PUT', `${BASE}/seller/${seller.id}/webhook_headers/`, { body: { data: { headers } } });
+  const gateway = { name: 'Authorization', value: 'Bearer of-the-gateway' };
+  afterAll(() => set([]));
+
+  test('are on every webhook of the account: first attempts, retries, resends and tests', async () => {
+    const { status, body } = await set([gateway, { name: 'X-Shop', value: 'a  b' }]);
+    expect([status, body]).toEqual([200, { data: { names: ['authorization', 'x-shop'] } }]);
+    await settledOrder({}, ['failed'], 500);
+    const { id } = (await list('?limit=1')).body.data[0];
+    await stack.api.call('POST', `${BASE}/webhook_event/${id}/resend/`);
+    await until(() => receiver.deliveries.length === 3, 'the resend arrives');
+    await stack.api.call('POST', `${BASE}/seller/${stack.seller.id}/webhook_test/`, {
+      body: { data: { url: receiver.url } },
+    });
+    const sent = receiver.deliveries.map(({ headers }) => [headers.authorization, headers['x-shop']]);
+    expect(sent).toEqual(Array.from({ length: 4 }, () => [gateway.value, 'a  b']));
+  });
+
+  test('are replaced by the next call, removed by an empty array, and not sent to other sellers', async () => {
+    const lastHeaders = async (api = stack.api) => {
+      const id = await openOrder({ ...stack, api }, { webhook_url: receiver.url }, ['failed']);
+      await until(() => noWebhookPending(stack, [id]), 'no webhook is pending');
+      const { authorization, 'x-shop': shop } = receiver.deliveries.at(-1)!.headers;
+      return { authorization, shop };
+    };
+    await set([gateway]);
+    expect(await lastHeaders()).toEqual({ authorization: gateway.value });
+    expect(await lastHeaders(other.api)).toEqual({});
+    await set([{ name: 'x-shop', value: '2' }]);
+    expect(await lastHeaders()).toEqual({ shop: '2' });
+    expect((await set([])).body).toEqual({ data: { names: [] } });
+    expect(await lastHeaders()).toEqual({});
+  });
+
+  test("are not among the headers of a retrieved webhook, and another seller's cannot be set", async () => {
+    await settledOrder();
+    await set([gateway]);
+    const { id } = (await list('?limit=1')).body.data[0];
+    const { text } = await stack.api.call('GET', `${BASE}/webhook_event/${id}/`);
+    expect(text).not.toMatch(/authorization|gateway/i);
+    expectProblem(await set([], { ...stack, api: other.api }), 404, 'not_found');
+  });
+
+  const named = (...names: string[]) => names.map((name) => ({ name, value: 'secret' }));
+  test.each([
+    ...['Host', 'connection', 'Keep-Alive', 'Proxy-Authorization', 'TE', 'Trailer', 'Transfer-Encoding', 'Upgrade'],
+    ...['HTTP2-Settings', 'Expect', 'Content-Length', 'CONTENT-TYPE', 'Content-Encoding', 'Accept', 'Accept-Encoding'],
+    ...['User-Agent', 'traceparent', 'tracestate', 'webhook-id', 'Webhook-Signature', 'webhook-future'],
+  ])('cannot be %s, which belongs to HTTP or to the service', async (name) => {
+    const { errors } = expectProblem(await set(named('x-shop', name)), 422, 'invalid_request');
+    expect(errors).toEqual([
+      { code: 'invalid_value', detail: 'is a header of HTTP or of the service', pointer: '/data/headers/1/name' },
+    ]);
+  });
+
+  test.each([
+    [named('a', 'b', 'c', 'd', 'e', 'f'), '/data/headers', 'too_big'],
+    [named('x-shop', 'X-Shop'), '/data/headers', 'duplicate_value'],
+    [named(''), '/data/headers/0/name', 'invalid_format'],
+    [named('x shop'), '/data/headers/0/name', 'invalid_format'],
+    [named('x-shop:'), '/data/headers/0/name', 'invalid_format'],
+    [named('__proto__'), '/data/headers/0/name', 'invalid_format'],
+    [named('x'.repeat(65)), '/data/headers/0/name', 'too_big'],
+    [[{ name: 'x', value: '' }], '/data/headers/0/value', 'invalid_format'],
+    [[{ name: 'x', value: ' secret' }], '/data/headers/0/value', 'invalid_format'],
+    [[{ name: 'x', value: 'secret\r\nwebhook-id: 1' }], '/data/headers/0/value', 'invalid_format'],
+    [[{ name: 'x', value: 'sécret' }], '/data/headers/0/value', 'invalid_format'],
+    [[{ name: 'x', value: 'secret'.repeat(400) }], '/data/headers/0/value', 'too_big'],
+    [[{ name: 'x', value: 1 }], '/data/headers/0/value', 'invalid_type'],
+    [[{ name: 'x' }], '/data/headers/0/value', 'required'],
+    [{ 'x-shop': 'secret' }, '/data/headers', 'invalid_type'],
+    [undefined, '/data/headers', 'required'],
+  ])('refuses %j without repeating a value', async (headers, pointer, code) => {
+    const response = await set(headers);
+    const { errors } = expectProblem(response, 422, 'invalid_request');
+    expect(errors).toMatchObject([{ pointer, code }]);
+    expect(response.text).not.toMatch(/s.cret/);
   });
 });
 

@@ -63,7 +63,7 @@ test.each([
   expect(own.heading).toBe(ownHeading);
   expect(codeOn(own)).toBeDefined();
   const other = customerAt(url);
-  const pages = [await other.look(), await other.look('?refresh=off'), await other.look('?change')];
+  const pages = [await other.look(), await other.look('?refresh=off')];
   const redirected = await other.look('return/');
   expect([redirected.status, redirected.headers.get('Location')]).toEqual([303, new URL(url).pathname]);
   for (const page of pages) {
@@ -216,6 +216,38 @@ test('a cookie that was changed, cut off or copied from the database does not op
   }
 });
 
+test.each([
+  ['approved', 'This order is complete', /The payment of £1,234\.50 to Test Shop Ltd was made/],
+  ['refused', 'Choose your bank', /The bank refused the payment. No money was taken/],
+])(
+  'a customer who returns from the bank in another browser reads the result (%s), and is asked for no code',
+  async (outcome, heading, result) => {
+    const { id, url, customer } = await newOrder();
+    await customer.leaveAtBank(await customer.startPayment(), outcome);
+    const other = customerAt(url);
+    await other.look('return/');
+    const page = await other.look();
+    expect(page.heading).toBe(heading);
+    expect(page.text.replace(/\s+/g, ' ')).toMatch(result);
+    expect(page.text).not.toMatch(/Oak Bank (paid|refused)|name="code"/);
+    if (outcome === 'approved') expect(buttonTarget(page)).toBe(`${REDIRECT}?orderId=${id}`);
+    // No page has shown one.
+    expect(codeOn(await customer.look())).toBeUndefined();
+  },
+);
+
+test('no code is shown or asked for once an application is declined for good', async () => {
+  const { url, customer } = await newCustomer(stack, { redirect_url: REDIRECT, allowed_payment_terms: ['PAY_LATER'] });
+  const declined = await customer.apply({ email: 'declined@b.example' });
+  expect([declined.heading, codeOn(declined)]).toEqual(['Your application was not approved', undefined]);
+  const page = await customerAt(url).look();
+  expect([page.heading, page.text.includes('name="code"'), buttonTarget(page)]).toEqual([
+    'The application for this order was not approved',
+    false,
+    'https://shop.example/',
+  ]);
+});
+
 test('after the seller cancels, every browser sees the cancellation', async () => {
   const { id, url, customer } = await newOrder();
   await customer.apply();
@@ -236,17 +268,17 @@ test('another browser is led to the redirect URL only if the order is complete',
   const { id, url, customer } = await newOrder();
   await customer.apply();
   const other = customerAt(url);
-  expect((await other.look()).text).toContain('<a href="https://shop.example/">Return to Test Shop Ltd</a>');
+  expect(buttonTarget(await other.look())).toBe('https://shop.example/');
   await customer.submit('confirmation', { agree: 'yes' });
-  expect((await other.look()).text).toContain(`<a href="${REDIRECT}?orderId=${id}">Return to Test Shop Ltd</a>`);
+  expect(buttonTarget(await other.look())).toBe(`${REDIRECT}?orderId=${id}`);
   expect(buttonTarget(await customer.look())).toBe(`${REDIRECT}?orderId=${id}`);
 });
 
 test('the seller learns the outcome but no reason and no code through the API', async () => {
   const { id, customer } = await newOrder();
-  await customer.apply({ email: 'declined@b.example' });
+  const code = codeOn(await customer.apply({ email: 'declined@b.example' }))!;
   await customer.submit('withdraw', {});
-  const code = codeOn(await customer.look())!;
+  expect(codeOn(await customer.look())).toBeUndefined();
   await until(async () => (await statusOfOrder(stack, id)) === 'UNSUCCESSFUL', 'it is declined');
   const answers = JSON.stringify([(await stack.api.get(id)).body, await timelineOf(stack, id)]);
   expect(answers).toContain('declined by the lender');

@@ -455,7 +455,8 @@ describe('one call of the activity', () => {
     const id = await openOrder(stack, {}, ['signup_started']);
     await insertPayment(id, age);
     const unused = () => Promise.reject(new Error('not used'));
-    const bank = { banks: [], start: unused, refund: unused, statusOf: () => Promise.resolve(found), cancel };
+    const statusOf = () => Promise.resolve(found);
+    const bank = { name: '', regulation: '', banks: [], start: unused, refund: unused, statusOf, cancel };
     const result = await askForResult(id, { sandbox: unreachable, live: unreachable }, bank).catch((error: unknown) => {
       const { message, nextRetryDelay } = error as { message: string; nextRetryDelay?: number };
       return [message, nextRetryDelay];

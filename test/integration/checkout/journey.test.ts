@@ -32,12 +32,7 @@ test('an approved customer pays later and is redirected to the seller, whose GET
   const { id, url, customer } = await newOrder();
   const choice = await customer.look();
   expect([choice.status, choice.heading]).toEqual([200, 'How would you like to pay?']);
-  for (const text of [
-    'Test Shop Ltd',
-    'Pay £1,234.50 now',
-    '3 monthly payments of £411.50',
-    '0% interest, first due',
-  ]) {
+  for (const text of ['Test Shop Ltd', '<b>£1,234.50</b>', '3 monthly payments of £411.50', '0% interest, first due']) {
     expect(choice.text).toContain(text);
   }
   const details = await customer.submit('choice', { payment_term: 'PAY_LATER' });
@@ -46,7 +41,7 @@ test('an approved customer pays later and is redirected to the seller, whose GET
   const approved = await customer.submit('application', BUSINESS);
   expect(approved.heading).toBe('You are approved');
   expect(approved.text.match(/£411\.50/g)).toHaveLength(3);
-  for (const term of ['Sandbox Lender</dd>', 'Bloggs &amp; Daughters Ltd, company 01234567', 'credit agreement</a>'])
+  for (const term of ['Sandbox Lender</dd>', 'Bloggs &amp; Daughters Ltd, company 01234567', '>credit agreement<span'])
     expect(approved.text.split('type="checkbox"')[0]).toContain(term);
   expect(await statusOf(id)).toBe('APPROVED');
   const refused = await customer.send('confirmation', {});

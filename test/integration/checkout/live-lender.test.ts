@@ -18,6 +18,8 @@ const mockLender: Lender = {
 /** Given once each, before the lender approves. */
 const mockFirstAnswers: LenderAnswer[] = [];
 const mockBank: PaymentProvider = {
+  name: 'Open Pay',
+  regulation: 'Open Pay Ltd is authorised by the Financial Conduct Authority (number 900000).',
   banks: [{ id: 'high-street', name: 'High Street Bank' }],
   start: () => Promise.resolve('https://high-street.example/approve'),
   statusOf: () => Promise.resolve('pending'),
@@ -37,9 +39,10 @@ test('an order of a live account uses the live lender and the live bank', async 
   const { id, customer } = await newCustomer(stack);
   const choice = await customer.look();
   expect(choice.text).toContain('1 monthly payment of £1,234.50');
-  expect(choice.text).not.toContain('no money moves');
+  expect(choice.text).not.toContain('Sandbox');
   const banks = await customer.submit('choice', { payment_term: 'PAY_NOW' });
   expect([banks.text.includes('High Street Bank'), banks.text.includes('Oak Bank')]).toEqual([true, false]);
+  expect(banks.text).toContain(`Pay now is provided by Open Pay. ${mockBank.regulation}`);
   await customer.submit('payment', { bank: 'high-street' });
   expect(await customer.bankPage()).toBe('https://high-street.example/approve');
   await customer.look();

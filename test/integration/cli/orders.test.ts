@@ -29,6 +29,7 @@ test('order show prints the order as its seller sees it, and further fields for 
     expires_at: null,
     version: 1,
     workflow_id: `order-${id}`,
+    payments: [],
   });
   const { stdout } = await cli('order', 'show', id);
   expect(stdout).toMatch(/^status: +CREATED$/m);
@@ -192,6 +193,41 @@ describe('text from outside with control and direction characters', () => {
     expect(stderr).not.toMatch(UNSAFE);
     expect(stderr).toContain('\\u202egnp');
   });
+});
+
+test('payment list and order show print what a customer has paid for a reference, also with two orders', async () => {
+  const reference = `R-${randomUUID()}`;
+  const first = await openOrder(stack, { reference, amount: 12.5 }, ['failed']);
+  const second = await openOrder(stack, { reference, amount: 30 });
+  const pay = async (id: string, bank: string, status: string, isClosed: boolean) => {
+    const { rows } = await stack.db.query<{ id: string }>(
+      `insert into payment (order_id, bank, status, closed_at) values ($1, $2, $3, case when $4 then now() end)
+       returning id`,
+      [id, bank, status, isClosed],
+    );
+    return rows[0]!.id;
+  };
+  const [refused, paid, again] = [
+    await pay(second, 'oak', 'refused', true),
+    await pay(second, 'elm', 'paid', true),
+    await pay(first, 'oak', 'paid', false),
+  ];
+  const listed = await json('payment', 'list', '--order', reference);
+  expect(listed.map(({ payment_id }: any) => payment_id)).toEqual([again, paid, refused]);
+  expect(listed[1]).toEqual({
+    ...{ payment_id: paid, amount: 30, bank: 'elm', status: 'paid' },
+    ...{ started_at: expect.any(String), closed_at: expect.any(String) },
+    ...{ order_id: second, seller_id: stack.seller.id, reference, order_status: 'CREATED' },
+  });
+  expect((await json('payment', 'list', '--limit', '1'))[0]).toEqual(listed[0]);
+  const toReverse = await json('payment', 'list', '--to-reverse', '--order', reference);
+  expect(toReverse).toEqual([listed[0]]);
+  expectError(await cli('payment', 'list', '--order', 'x'), 1, /order x does not exist/);
+
+  const { payments } = await json('order', 'show', second);
+  expect(payments.map(({ payment_id }: any) => payment_id)).toEqual([paid, refused]);
+  const { stdout } = await cli('order', 'show', first);
+  expect(stdout).toMatch(new RegExp(`^payments:\\npayment_id +amount .*\\n${again} +12.5 +oak +paid `, 'm'));
 });
 
 describe('order cancel with a filter', () => {

@@ -3,10 +3,8 @@ import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../src/package';
-import { BASE, apiOf } from '../../support/api';
 import { startHttpProxy } from '../../support/http-proxy';
 import { openOrder } from '../../support/orders';
-import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
 import { useSharedStack } from '../../support/shared-stack';
 import { createSeller } from '../../support/stack';
@@ -127,12 +125,4 @@ test('listen refuses a live account, an unknown or missing key and wrong usage, 
     expect(output()).toContain(message);
     expect(output()).not.toContain('    at ');
   }
-});
-
-test('a webhook of a live account cannot be retrieved for forwarding', async () => {
-  const live = await createSeller(stack.db);
-  const api = apiOf(stack.api.url, live, stack.api.checkoutKey);
-  await openOrder({ ...stack, api }, { webhook_url: remote.url }, ['signup_started']);
-  const { body } = await api.call('GET', `${BASE}/seller/${live.id}/webhook_event/`);
-  expectProblem(await api.call('GET', `${BASE}/webhook_event/${body.data[0].id}/`), 403, 'sandbox_only');
 });

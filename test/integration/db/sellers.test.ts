@@ -1,13 +1,17 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import {
-  deleteExpiredSecrets,
-  insertWebhookSecret,
   activeWebhookSecrets,
+  countSecretsByKey,
+  deleteExpiredSecrets,
+  encryptSecretsAgain,
+  findCredentials,
+  insertWebhookSecret,
   rotateWebhookSecret,
+  setStaticHeaders,
 } from '../../../src/db/secrets';
 import { insertOrder } from '../../../src/db/save-order';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
-import { NO_KEYS } from '../../../src/encryption/key-ring';
+import { DecryptionError, type EncryptionKey, NO_KEYS, createKeyRing } from '../../../src/encryption/key-ring';
 import { holdTransaction, useDatabase } from '../../support/database';
 import { BY_SELLER, newOrder, newSeller } from '../../support/new-orders';
 
@@ -70,6 +74,48 @@ test('the active webhook secrets of a seller are listed newest first, without ex
   await database.db.query(`update webhook_secret set expires_at = now() - interval '1 s' where secret = 'old'`);
   await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'expiring'`);
   expect(await activeWebhookSecrets(database.db, NO_KEYS, id)).toEqual(['new', 'expiring']);
+});
+
+describe('static headers', () => {
+  const [first, second] = ['k1', 'k2'].map((id) => ({ id, key: randomBytes(32) })) as [EncryptionKey, EncryptionKey];
+  const ring = createKeyRing([first]);
+  const headers = { authorization: 'Bearer of-the-gateway' };
+  const stored = async (id: string): Promise<string> =>
+    (await database.db.query('select webhook_headers from seller where id = $1', [id])).rows[0].webhook_headers;
+
+  test('are stored encrypted, and replaced by those of the next call', async () => {
+    const id = await newSeller(database.db);
+    expect(await findCredentials(database.db, ring, id)).toEqual({ secrets: [], headers: {} });
+    await setStaticHeaders(database.db, ring, id, { 'x-old': 'old' });
+    await setStaticHeaders(database.db, ring, id, headers);
+    expect(await stored(id)).toMatch(/^enc:k1:[\w-]+$/);
+    expect(await findCredentials(database.db, ring, id)).toEqual({ secrets: [], headers });
+    await setStaticHeaders(database.db, ring, id, {});
+    expect((await findCredentials(database.db, ring, id)).headers).toEqual({});
+  });
+
+  test('of one seller cannot be decrypted as those of another, nor as its secret', async () => {
+    const [id, other] = [await newSeller(database.db), await newSeller(database.db)];
+    await setStaticHeaders(database.db, ring, id, headers);
+    await database.db.query('update seller set webhook_headers = $2 where id = $1', [other, await stored(id)]);
+    await expect(findCredentials(database.db, ring, other)).rejects.toThrow(DecryptionError);
+    await insertWebhookSecret(database.db, NO_KEYS, id, await stored(id));
+    await expect(findCredentials(database.db, ring, id)).rejects.toThrow(DecryptionError);
+    await database.db.query('delete from webhook_secret where seller_id = $1', [id]);
+    await database.db.query('update seller set webhook_headers = null');
+  });
+
+  test('are encrypted again with a new key, together with the secrets', async () => {
+    const id = await newSeller(database.db);
+    await database.db.query('delete from webhook_secret');
+    await insertWebhookSecret(database.db, ring, id, 'secret');
+    await setStaticHeaders(database.db, ring, id, headers);
+    const renewed = createKeyRing([second, first]);
+    expect(await encryptSecretsAgain(database.db, renewed)).toBe(2);
+    expect(await countSecretsByKey(database.db)).toEqual([{ keyId: 'k2', secrets: 2 }]);
+    expect(await encryptSecretsAgain(database.db, renewed)).toBe(0);
+    expect(await findCredentials(database.db, createKeyRing([second]), id)).toEqual({ secrets: ['secret'], headers });
+  });
 });
 
 test('a rotation does not wait for new orders of its seller, nor they for it', async () => {

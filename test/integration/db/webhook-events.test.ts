@@ -22,6 +22,7 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     ageMs: expect.any(Number),
     readAt: expect.any(Date),
     encryptedSecrets: [],
+    encryptedHeaders: null,
   });
   expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });

@@ -1,6 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { inBrowser, launchChromium } from '../../support/chromium';
 import { BASE } from '../../support/api';
+import { EXAMPLES, GUIDES } from '../../../src/api/guides';
+import { PROBLEM_CODES } from '../../../src/contracts/problem-table';
+import { expectProblem } from '../../support/problems';
 import { useSharedStack } from '../../support/shared-stack';
 
 // The page is large.
@@ -52,6 +55,93 @@ describe('the documentation page in a browser', () => {
   );
 });
 
+describe('the guides', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(() => browser.close());
+
+  inBrowser('are found by the search of the API reference, by a title or a heading', async () => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.setDefaultTimeout(120_000);
+    await page.goto(`${stack.api.url}/docs/`);
+    await page.getByRole('heading', { name: 'Order service' }).waitFor();
+    await page.keyboard.press('Control+k');
+    const search = page.getByRole('dialog').getByRole('combobox');
+    for (const [text, title] of [
+      ['going live', 'Going live'],
+      ['duplicate_reference', 'Errors'],
+    ] as const) {
+      await search.fill(text);
+      await page.getByRole('option', { name: `Tag: ${title}` }).waitFor();
+    }
+    await page.getByRole('option', { name: 'Tag: Errors' }).click();
+    await page.getByRole('link', { name: 'duplicate_reference', exact: true }).first().click();
+    await page.waitForURL(`${stack.api.url}/docs/errors/#duplicate_reference`);
+    await page.close();
+  });
+
+  inBrowser.each([
+    ['a desktop', 1280],
+    ['a phone', 390],
+  ])('are as wide as the screen of %s, and cause no request to another host and no error', async (_name, width) => {
+    const page = await browser.newPage({ viewport: { width, height: 900 } });
+    const requests: string[] = [];
+    const messages: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    page.on('console', (message) => messages.push(message.text()));
+    for (const { name, title } of [...GUIDES, ...EXAMPLES]) {
+      await page.goto(`${stack.api.url}/docs/${name}/`);
+      await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    }
+    expect(messages).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith('data:') && !url.startsWith(`${stack.api.url}/`))).toEqual([]);
+    await page.close();
+  });
+
+  test('link to pages, headings and files that are served, or to other sites', async () => {
+    const pages = new Map<string, string>();
+    for (const { name } of [...GUIDES, ...EXAMPLES])
+      pages.set(`/docs/${name}/`, await (await fetch(`${stack.api.url}/docs/${name}/`)).text());
+    pages.set('/docs/', '');
+    pages.set('/docs/guides.css', '');
+    let seen = 0;
+    for (const [own, html] of pages) {
+      const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+      expect([own, ids]).toEqual([own, [...new Set(ids)]]);
+      for (const [, href = ''] of html.matchAll(/ href="([^"]*)"/g)) {
+        if (/^(https?:|data:)/.test(href)) continue;
+        const [path = '', anchor] = href.split('#');
+        const target = pages.get(path === '' ? own : path);
+        expect([own, href, target !== undefined]).toEqual([own, href, true]);
+        if (anchor !== undefined)
+          expect([own, href, target]).toEqual([own, href, expect.stringContaining(` id="${anchor}"`)]);
+        seen++;
+      }
+    }
+    expect(seen).toBeGreaterThan(200);
+  });
+
+  test('show every example file, and all that a guide says is text, not markup', async () => {
+    const php = await (await fetch(`${stack.api.url}/docs/examples/php/`)).text();
+    expect(php).toContain('<h2 id="payphp">pay.php</h2>');
+    expect(php).toContain('&lt;?php');
+    expect(php).not.toContain('<?php');
+  });
+
+  test('document each error at the URL that is its type, and are linked from the OpenAPI document', async () => {
+    const problem = expectProblem(await stack.api.call('GET', '/nothing'), 404, 'not_found');
+    const url = new URL(problem.type, stack.api.url);
+    const errors = await (await fetch(url)).text();
+    for (const code of PROBLEM_CODES) expect(errors).toContain(`<h3 id="${code}">`);
+    expect(url.hash).toBe('#not_found');
+    const { info } = (await (await fetch(`${stack.api.url}/openapi.json`)).json()) as { info: { description: string } };
+    for (const { name, title } of GUIDES) expect(info.description).toContain(`[${title}](/docs/${name}/)`);
+  });
+});
+
 describe('the documentation over HTTP', () => {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(stack.api.url + path, { method, headers, redirect: 'manual' });
@@ -64,20 +154,24 @@ describe('the documentation over HTTP', () => {
     expect([status, headers.get('Location')]).toEqual([expected, '/docs/']);
   });
 
-  test.each(['/docs/', '/docs/page.js', '/openapi.json'])(
-    'has %s without a key, counts the request for the address, and returns 304 if the ETag matches',
-    async (path) => {
-      const first = await get(path);
-      expect(first.status).toBe(200);
-      expect(first.headers.get('RateLimit-Policy')).toContain('"address"');
-      expect(first.headers.get('X-Content-Type-Options')).toBe('nosniff');
-      expect(await first.text()).not.toBe('');
-      const etag = first.headers.get('ETag') ?? '';
-      // Without Cache-Control, Node's fetch adds no-cache to a conditional request.
-      const second = await get(path, { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' });
-      expect([second.status, await second.text(), second.headers.get('ETag')]).toEqual([304, '', etag]);
-    },
-  );
+  test.each([
+    '/docs/',
+    '/docs/page.js',
+    '/openapi.json',
+    '/docs/guides.css',
+    '/docs/quickstart/',
+    '/docs/examples/php',
+  ])('has %s without a key, counts the request for the address, and returns 304 if the ETag matches', async (path) => {
+    const first = await get(path);
+    expect(first.status).toBe(200);
+    expect(first.headers.get('RateLimit-Policy')).toContain('"address"');
+    expect(first.headers.get('X-Content-Type-Options')).toBe('nosniff');
+    expect(await first.text()).not.toBe('');
+    const etag = first.headers.get('ETag') ?? '';
+    // Without Cache-Control, Node's fetch adds no-cache to a conditional request.
+    const second = await get(path, { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' });
+    expect([second.status, await second.text(), second.headers.get('ETag')]).toEqual([304, '', etag]);
+  });
 
   test('has its library only compressed, whatever the caller accepts, and under a name that changes with it', async () => {
     const [, name] = /<script src="(scalar-[\w-]{22}\.js)">/.exec(await (await get('/docs/')).text())!;
@@ -106,6 +200,9 @@ describe('the documentation over HTTP', () => {
     expect(policy).toContain("script-src 'self';");
     expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
     expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8');
+    const ofGuide = (await get('/docs/webhooks/')).headers.get('Content-Security-Policy') ?? '';
+    expect(ofGuide).toContain("default-src 'none'; style-src 'self';");
+    expect(ofGuide).not.toMatch(/script|unsafe|https?:|\*/);
   });
 
   test('supports HEAD, and rejects other methods and unknown files', async () => {

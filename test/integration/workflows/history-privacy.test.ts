@@ -1,3 +1,4 @@
+import { BASE } from '../../support/api';
 import { storedText } from '../../support/history';
 import { startTestServer } from '../../support/listening-server';
 import { useReceiver } from '../../support/receiver';
@@ -15,7 +16,10 @@ const stack = useStack({
 });
 const receiver = useReceiver();
 
-test('the history of an order has its state, but no pay link, URL, metadata, key or secret', async () => {
+test('the history of an order has its state, but no pay link, URL, metadata, key, secret or static header', async () => {
+  await stack.api.call('PUT', `${BASE}/seller/${stack.seller.id}/webhook_headers/`, {
+    body: { data: { headers: [{ name: 'Authorization', value: 'Bearer private-gateway' }] } },
+  });
   receiver.answerWith(() => (receiver.deliveries.length < 2 ? 500 : 200));
   const id = await openOrder(
     stack,
@@ -29,6 +33,7 @@ test('the history of an order has its state, but no pay link, URL, metadata, key
     ['signup_started', 'approved'],
   );
   await until(() => receiver.deliveries.length >= 3, 'both webhooks are delivered, the first one after a retry');
+  expect(receiver.deliveries[2]!.headers.authorization).toBe('Bearer private-gateway');
   // The run that the cancel starts reads the row.
   await stack.client.workflow.getHandle(`order-${id}`).terminate('a test');
   await stack.api.cancel(id);

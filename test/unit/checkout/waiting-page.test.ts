@@ -9,7 +9,6 @@ test('the waiting page changes its text after 30 seconds and refreshes less ofte
     const now = new Date('2027-01-15T12:00:00Z');
     const since = new Date(now.getTime() - seconds * 1000);
     const { refresh, content } = waitingPage({
-      order: ORDER,
       providerDetails: PROVIDER_DETAILS,
       path: '/pay/x',
       state,
@@ -34,7 +33,6 @@ test('the page of a review states how long it usually takes, however long the cu
   for (const seconds of [1, 3600]) {
     const now = new Date(since.getTime() + seconds * 1000);
     const { content } = waitingPage({
-      order: ORDER,
       providerDetails: PROVIDER_DETAILS,
       path: '/pay/x',
       state: 'referred',
@@ -58,7 +56,6 @@ test.each<[WaitingState, boolean]>([
   const now = new Date('2027-01-15T12:00:00Z');
   const order = { ...ORDER, status: 'PENDING' as const, expiresAt: '2027-01-15T13:00:00Z' };
   const page = waitingPage({
-    order,
     providerDetails: PROVIDER_DETAILS,
     path: '/pay/x',
     state,

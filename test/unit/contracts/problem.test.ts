@@ -7,9 +7,10 @@ const strict = problemSchema.strict();
 test.each(Object.entries(PROBLEMS))('the body of %s has the common form of all errors', (code, { status, title }) => {
   const problem = new Problem(code as keyof typeof PROBLEMS, 'What happened.');
   expect(problem.status).toBe(status);
-  const body = problem.toBody('/order/1/', 'request-1');
+  const body = problem.toBody('/order/1/', 'request-1', 'https://orders.example');
+  expect(problem.toBody('/order/1/', 'request-1')).toEqual({ ...body, type: `/docs/errors/#${code}` });
   expect(body).toEqual({
-    type: `urn:order-service:problem:${code}`,
+    type: `https://orders.example/docs/errors/#${code}`,
     title,
     status,
     detail: 'What happened.',

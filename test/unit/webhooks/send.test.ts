@@ -55,6 +55,17 @@ describe('a webhook', () => {
     expect(new Webhook(secret).verify(got, headers)).toEqual(JSON.parse(body));
   });
 
+  test("carries the seller's static headers, which override none of the service's own", async () => {
+    const receiver = await startRecordingServer((_request, response) => response.end());
+    const own = { ...webhook(`http://127.0.0.1:${receiver.port}/`), traceparent: '00-1-2-01' };
+    const names = ['host', 'accept', 'user-agent', 'content-type', 'content-length', 'webhook-id', 'traceparent'];
+    const forged = Object.fromEntries(names.map((name) => [name, 'forged']));
+    await sender().send(own);
+    await sender().send({ ...own, headers: { ...forged, authorization: 'Bearer of-the-gateway' } });
+    const [before, after] = receiver.received;
+    expect(after!.headers).toEqual({ ...before!.headers, authorization: 'Bearer of-the-gateway' });
+  });
+
   test.each([200, 201, 202, 204, 299])('is delivered with status %i', async (status) => {
     const { attempt } = await sendTo((response) => response.writeHead(status).end());
     expect(attempt).toMatchObject({ status, outcome: 'delivered', error: null });

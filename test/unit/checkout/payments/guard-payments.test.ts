@@ -6,6 +6,8 @@ import { parseMetrics } from '../../../support/prometheus';
 
 /** A class, as an adapter may be. */
 class Bank implements PaymentProvider {
+  readonly name = 'Open Pay';
+  readonly regulation = 'Open Pay Ltd is regulated by the FCA.';
   get banks() {
     return [{ id: 'oak', name: 'Oak Bank' }];
   }
@@ -43,7 +45,8 @@ test("every error of an adapter is PaymentProviderUnavailable without the adapte
   expect(await countFailed('statusOf')).toBe(2);
 });
 
-test('a guarded payment provider keeps its banks and results', async () => {
+test('a guarded payment provider keeps its name, banks and results', async () => {
+  expect([live!.name, live!.regulation]).toEqual(['Open Pay', 'Open Pay Ltd is regulated by the FCA.']);
   expect(live!.banks).toEqual([{ id: 'oak', name: 'Oak Bank' }]);
   expect(await live!.cancel('1')).toBe('cancelled');
 });

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
-import { cancelSignal, customerProgressSignal, getOrderQuery } from '../../../workflows/messages';
-import { openOrder } from '../../support/orders';
-import { useReceiver } from '../../support/receiver';
-import { WORKFLOW_BUNDLE } from '../../../src/temporal/workflow-bundle';
-import { useStack } from '../../support/stack';
-import { until } from '../../support/until';
+import { cancelSignal, customerProgressSignal, getOrderQuery } from '../../workflows/messages';
+import { openOrder } from '../support/orders';
+import { useReceiver } from '../support/receiver';
+import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
+import { useStack } from '../support/stack';
+import { until } from '../support/until';
 
 const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,60' } });
 const receiver = useReceiver();
