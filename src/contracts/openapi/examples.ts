@@ -47,7 +47,7 @@ export const cancelledOrder: OrderBody = {
   unsuccessful_reason: 'cancelled',
 };
 
-export const approvedOrder: OrderBody = { ...order, status: 'APPROVED' };
+export const approvedOrder: OrderBody = { ...order, status: 'APPROVED', payment_term: 'PAY_LATER' };
 
 export const webhookEvent: WebhookEventBody = {
   id: '7d0f3c1e-5b0e-8f6a-a1d3-2f6b7f0c9e11',
