@@ -120,7 +120,7 @@ test('seller create accepts every account setting', async () => {
     created_at: expect.any(String),
     disabled_at: null,
   });
-  const { rows } = await database.db.query('select logo from seller where id = $1', [seller_id]);
+  const { rows } = await database.db.query('select logo from branding where seller_id = $1', [seller_id]);
   expect(rows).toEqual([{ logo: PNG }]);
 });
 
