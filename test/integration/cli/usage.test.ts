@@ -153,6 +153,8 @@ test.each([
 test.each([
   ['selle', /unknown command 'selle' \(Did you mean seller\?\)/],
   ['seller show 12', /'seller-id'. It must be a UUID/],
+  ['seller create --name x', /pass either --live or --sandbox/],
+  ['seller create --name x --live --sandbox', /pass either --live or --sandbox/],
   ['webhooks resend', /select webhooks by their ids, or by --state/],
   [`webhooks resend --seller ${ID}`, /select webhooks by their ids, or by --state/],
   ['webhooks resend --state exhausted --yes', /a filter requires --seller <seller-id> or --all-sellers/],
