@@ -7,7 +7,7 @@ import type { Db } from '../src/db/pool';
 import { type Application, DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
 import { holdUntil } from '../src/checkout/domain/expiry';
 import { type Payment, isCurrent, isInProgress } from '../src/checkout/domain/payment';
-import type { Order } from '../src/domain/order';
+import type { Order, PaymentTerm } from '../src/domain/order';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import {
   type Lender,
@@ -31,6 +31,7 @@ export interface CheckoutReport {
   event: ProgressEvent;
   actor: Actor;
   reason: string | null;
+  paymentTerm: PaymentTerm;
 }
 
 /** The result for one step of the customer. It enters Temporal's history: nothing about the customer. */
@@ -76,8 +77,9 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
     if (payment.ageMs < LONGEST_PAYMENT_MS) await holdExpiry(order, await findApplication(db, order.id));
     const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
     if (status === 'paid') {
-      const approved = { event: 'approved', actor: 'checkout', reason: null } as const;
-      return { reports: [approved, { event: 'completed', actor: 'customer', reason: null }], hasPayment: true };
+      const paid = { reason: null, paymentTerm: 'PAY_NOW' } as const;
+      const approved = { event: 'approved', actor: 'checkout', ...paid } as const;
+      return { reports: [approved, { event: 'completed', actor: 'customer', ...paid }], hasPayment: true };
     }
     if (!isInProgress(status)) return { reports: [], hasPayment: true };
     throw askAgain('the bank has not decided yet', checkAfterMs(payment));
@@ -87,7 +89,10 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
     const application = await findApplication(db, order.id);
     if (!application || isFinal(order.status)) return NOTHING;
     if (application.agreedAt && order.status === 'APPROVED')
-      return { reports: [{ event: 'completed', actor: 'customer', reason: null }], hasPayment: false };
+      return {
+        reports: [{ event: 'completed', actor: 'customer', reason: null, paymentTerm: 'PAY_LATER' }],
+        hasPayment: false,
+      };
     if (!application.submitted) return NOTHING;
     const hasChoice = availableTerms(payments, order).includes('PAY_NOW');
     if (application.decision) {
@@ -135,8 +140,8 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
       return payment && isCurrent(payment.status) ? askBank(order, payment) : askLender(order);
     },
 
-    reportToOrder: (orderId: string, { event, actor, reason }: CheckoutReport): Promise<void> =>
-      core.report(orderId, event, { actor, reason }),
+    reportToOrder: (orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<void> =>
+      core.report(orderId, event, { actor, reason, paymentTerm }),
 
     /** Cancels or refunds the payments of a closed order that have not completed it. Fails until all are over. */
     async reversePayments(orderId: string): Promise<void> {
@@ -158,7 +163,10 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
 function toResult({ kind }: LenderDecision, mayPayNow: boolean): CheckoutResult {
   const canContinue = kind === 'failed' || (kind === 'declined' && mayPayNow);
   if (canContinue) return NOTHING;
-  return { reports: [{ event: kind, actor: 'checkout', reason: DECISION_REASONS[kind] }], hasPayment: false };
+  return {
+    reports: [{ event: kind, actor: 'checkout', reason: DECISION_REASONS[kind], paymentTerm: 'PAY_LATER' }],
+    hasPayment: false,
+  };
 }
 
 function lenderOf({ sandbox, live }: Lenders, isSandbox: boolean): Lender {

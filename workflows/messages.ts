@@ -29,7 +29,7 @@ export const reportProgressUpdate = defineUpdate<OrderState, [ChangeRequest]>('r
 
 /** For people and flows that use Temporal directly: `{"reason": "…"}`. */
 export const cancelSignal = defineSignal<[unknown?]>('cancel');
-/** For people and flows that use Temporal directly: `{"event": "approved", "reason": "…"}`. */
+/** For people and flows that use Temporal directly: `{"event": "approved", "reason": "…", "paymentTerm": "PAY_LATER"}`. */
 export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress');
 
 /** Sends the webhook event with this id once more, outside the order's sequence. */

@@ -1,3 +1,4 @@
+import { type PaymentTerm, PAYMENT_TERMS } from '../src/domain/order';
 import {
   type Actor,
   type Channel,
@@ -17,6 +18,7 @@ export interface UncheckedRequest {
   actor: Actor;
   channel: Channel;
   reason: string | null;
+  paymentTerm?: PaymentTerm;
   /** The versions that the change is for; omitted for any. */
   ifVersion?: readonly number[];
 }
@@ -34,11 +36,13 @@ function toUncheckedRequest(
 ): UncheckedRequest {
   const fields = fieldsOf(payload);
   const { actor, reason, ifVersion } = fields;
+  const paymentTerm = PAYMENT_TERMS.find((term) => term === fields.paymentTerm);
   return {
     event: event ?? toEventName(fields.event),
     actor: ACTORS.find((known) => known === actor) ?? defaultActor,
     channel,
     reason: typeof reason === 'string' ? toStorable(truncate(reason, MAX_REASON_LENGTH)) : null,
+    ...(paymentTerm && { paymentTerm }),
     ...(Array.isArray(ifVersion) && { ifVersion: ifVersion.filter((version) => typeof version === 'number') }),
   };
 }

@@ -195,8 +195,8 @@ function respondNotModified(ctx: Context, order: Order): boolean {
 }
 
 function progressOf(ctx: Context) {
-  const { event, reason = null } = validate(progressRequestSchema, ctx.request.body).data;
-  return { event, reason };
+  const { event, reason = null, payment_term: paymentTerm } = validate(progressRequestSchema, ctx.request.body).data;
+  return { event, reason, paymentTerm };
 }
 
 function idempotencyKeyOf(ctx: Context): string | undefined {

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { traceIdOf } from '../domain/request-context';
 import { requestContextFields, withRequestContext } from '../telemetry/current-request-context';
 import type { State } from './context';
-import { requestIdOf } from './request-id';
+
+const VALID_ID = /^[\w.:/+=-]{1,128}$/;
 
 /** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
 const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
@@ -73,3 +75,6 @@ export function requestLog(log: Logger): Middleware<State> {
     }
   };
 }
+
+/** A new id replaces the client's `X-Request-Id` if that is missing or invalid. */
+const requestIdOf = (given: string): string => (VALID_ID.test(given) ? given : randomUUID());

@@ -46,7 +46,7 @@ export function addApplicationRoutes(router: Router<State>, tools: RouteTools): 
   router.get('/lender', (ctx) => showLender(tools, ctx));
   router.get('/sandbox-lender', async (ctx) => {
     const { order } = await tools.loadCheckout(ctx);
-    if (!order.sandbox) throw notFound();
+    if (!order.sandbox) throw notFound('page');
     sendPage(ctx, sandboxLenderPage(tools.pathOf(order.payLinkId)));
   });
 }

@@ -67,8 +67,8 @@ export async function checkPayment(deps: CheckoutDependencies, { order, payment 
       return true;
     }
     if ((await refreshPayment(deps, payment)) === 'paid') {
-      await deps.core.report(order.id, 'approved', { actor: 'checkout' });
-      await deps.core.report(order.id, 'completed');
+      await deps.core.report(order.id, 'approved', { actor: 'checkout', paymentTerm: 'PAY_NOW' });
+      await deps.core.report(order.id, 'completed', { paymentTerm: 'PAY_NOW' });
     }
     return true;
   } catch (error) {

@@ -93,7 +93,7 @@ export async function choosePaymentTerm(
 ): Promise<void> {
   if (!isUndecided(order.status)) return;
   await upsertPaymentTerm(deps.db, order.id, paymentTerm);
-  await deps.core.report(order.id, 'signup_started');
+  await deps.core.report(order.id, 'signup_started', { paymentTerm });
 }
 
 /**
@@ -180,7 +180,7 @@ export async function agreeToOffer(
   await holdExpiry(deps, checkout).catch(() => undefined);
   if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
   try {
-    await deps.core.report(id, 'completed');
+    await deps.core.report(id, 'completed', { paymentTerm: 'PAY_LATER' });
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }

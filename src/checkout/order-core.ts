@@ -1,7 +1,7 @@
 import { isProblem } from '../contracts/problem';
 import { findOrder, findSellersOfPayLinks } from '../db/find-orders';
 import type { Db } from '../db/pool';
-import type { Order } from '../domain/order';
+import type { Order, PaymentTerm } from '../domain/order';
 import type { Actor, ProgressEvent } from '../domain/status';
 import { reportProgress } from '../orders/change-order';
 import { notFound } from '../orders/not-found';
@@ -14,6 +14,8 @@ export { notFound };
 export interface ReportedBy {
   actor?: Actor;
   reason?: string | null;
+  /** How the customer pays, once it is known. */
+  paymentTerm?: PaymentTerm | undefined;
 }
 
 /**
@@ -42,10 +44,10 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
     find: (orderId) => findOrder(db, orderId),
     findByPayLink: (payLinkId) => readByPayLink(deps, payLinkId),
     findSellers: (payLinkIds) => findSellersOfPayLinks(db, payLinkIds),
-    async report(orderId, event, { actor = 'customer', reason = null } = {}) {
+    async report(orderId, event, { actor = 'customer', reason = null, paymentTerm } = {}) {
       try {
         const stored = await readStored(deps, orderId);
-        await reportProgress(deps, stored, { event, reason, actor, channel: 'hosted_checkout' });
+        await reportProgress(deps, stored, { event, reason, actor, paymentTerm, channel: 'hosted_checkout' });
       } catch (error) {
         if (!isProblem(error, 'transition_not_allowed')) throw error;
       }

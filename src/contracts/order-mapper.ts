@@ -37,6 +37,7 @@ export function toOrderBody(order: Order, checkoutBaseUrl: string): OrderBody {
     ...(order.expiresAt !== null && { expires_at: order.expiresAt }),
     ...(order.cancelledAt !== null && { cancelled_at: order.cancelledAt }),
     ...(order.unsuccessfulReason !== null && { unsuccessful_reason: order.unsuccessfulReason }),
+    ...(order.paymentTerm !== null && { payment_term: order.paymentTerm }),
     ...(order.source !== null && { source: order.source }),
     ...(order.metaData !== null && { meta_data: order.metaData }),
   };

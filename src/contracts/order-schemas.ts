@@ -164,6 +164,9 @@ export const orderSchema = z
         'sets it too.',
     }),
     unsuccessful_reason: unsuccessfulReason.optional(),
+    payment_term: paymentTerm.optional().meta({
+      description: 'How the customer pays, as the checkout last reported it; omitted until then',
+    }),
     source: z
       .string()
       .optional()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PROGRESS_EVENTS } from '../domain/status';
 import { type OrderRules, amount, optional, paymentTerms, redirectUrl, reference, text, webhookUrl } from './fields';
 import { metaData } from './meta-data';
-import { orderStatus } from './order-schemas';
+import { orderStatus, paymentTerm } from './order-schemas';
 import { moment, pageQuery, uuidCursor } from './page-query';
 
 /** The body of a create request (spec section 2.3). `accountErrors` checks the seller's own limits. */
@@ -106,5 +106,6 @@ export const progressRequestSchema = z.strictObject({
   data: z.strictObject({
     event: progressEvent,
     reason: optional(text(500)).meta({ description: 'Human-readable reason for the event' }),
+    payment_term: optional(paymentTerm).meta({ description: 'How the customer pays, once it is known' }),
   }),
 });

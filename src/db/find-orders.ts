@@ -38,6 +38,7 @@ export const CHANGE_COLUMNS: Columns<OrderChange> = {
   actor: 'actor',
   channel: 'channel',
   reason: 'reason',
+  paymentTerm: 'payment_term',
   at: 'at',
 };
 

@@ -60,6 +60,8 @@ export interface OrderState {
   cancelledAt: string | null;
   /** What made the order UNSUCCESSFUL; null in another status. */
   unsuccessfulReason: UnsuccessfulReason | null;
+  /** How the customer pays, as last reported with an event; null before. */
+  paymentTerm: PaymentTerm | null;
   /** All changes that led to this version. The first one is `created`. */
   changes: readonly OrderChange[];
 }
@@ -76,6 +78,8 @@ export interface OrderChange {
   actor: Actor;
   channel: Channel;
   reason: string | null;
+  /** How the customer pays, if it was reported with the event. */
+  paymentTerm: PaymentTerm | null;
   /** ISO 8601 in UTC. */
   at: string;
 }
@@ -85,6 +89,7 @@ export interface ChangeRequest {
   actor: Actor;
   channel: Channel;
   reason: string | null;
+  paymentTerm?: PaymentTerm | undefined;
   /** The request is refused unless the order has one of these versions. Omitted: any. */
   ifVersion?: readonly number[] | undefined;
 }
@@ -97,6 +102,7 @@ export const creation = (by: Pick<OrderChange, 'actor' | 'channel'>, at: string)
   to: 'CREATED',
   ...by,
   reason: null,
+  paymentTerm: null,
   at,
 });
 
@@ -114,6 +120,7 @@ export function stateOf(changes: readonly OrderChange[], expiresAt: string | nul
     expiresAt,
     cancelledAt: changes.find(({ event }) => event === 'cancel')?.at ?? null,
     unsuccessfulReason: end ? unsuccessfulReason(end.event) : null,
+    paymentTerm: changes.findLast(({ paymentTerm }) => paymentTerm)?.paymentTerm ?? null,
     changes,
   };
 }
@@ -140,14 +147,15 @@ export function classifyEvent(
  */
 export function decide(
   order: OrderState,
-  { event, actor, channel, reason }: ChangeRequest,
+  { event, actor, channel, reason, paymentTerm }: ChangeRequest,
   now: string,
 ): OrderChange | 'repeat' | 'refused' {
   const kind = classifyEvent(order, event);
   if (kind !== 'change') return kind;
   const { version, status: from, updatedAt } = order;
   const to = transition(from, event) ?? from;
-  return { version: version + 1, event, from, to, actor, channel, reason, at: now > updatedAt ? now : updatedAt };
+  const at = now > updatedAt ? now : updatedAt;
+  return { version: version + 1, event, from, to, actor, channel, reason, paymentTerm: paymentTerm ?? null, at };
 }
 
 /** True for a change that sellers get a webhook for: the status became another one, after CREATED. */

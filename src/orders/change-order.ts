@@ -56,7 +56,7 @@ export async function reportProgress(
 export async function simulateProgress(
   deps: ChangeDependencies,
   stored: StoredOrder,
-  progress: Pick<ChangeRequest, 'event' | 'reason' | 'ifVersion'>,
+  progress: Pick<ChangeRequest, 'event' | 'reason' | 'paymentTerm' | 'ifVersion'>,
 ): Promise<Order> {
   if (!stored.sandbox)
     throw new Problem(

@@ -12,8 +12,7 @@ import { isUuid } from '../domain/uuid';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { type BreakerOptions, createEndpointBreakers, isAnswered } from './endpoint-breakers';
-import { createKeyedSemaphore } from './keyed-semaphore';
-import { monotonicMs } from './monotonic';
+import { createKeyedSemaphore, monotonicMs } from './keyed-semaphore';
 import type { WebhookSender } from './send';
 import { signWebhook } from './sign';
 

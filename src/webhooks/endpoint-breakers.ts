@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { AttemptError } from '../domain/webhook';
 import type { Attempt } from './attempt';
-import { monotonicMs } from './monotonic';
+import { monotonicMs } from './keyed-semaphore';
 
 /** Times in ms. */
 export interface BreakerOptions {

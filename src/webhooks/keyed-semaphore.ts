@@ -1,5 +1,3 @@
-import { monotonicMs } from './monotonic';
-
 /** How long a slot is expected to be held before the first one of its key is released. */
 const FIRST_HOLD_MS = 500;
 /** The share of the newest duration in the mean. */
@@ -61,4 +59,9 @@ export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSem
       else keys.delete(key);
     },
   };
+}
+
+/** Milliseconds by a clock that nobody sets and that runs on while the process is frozen. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
 }

@@ -167,7 +167,7 @@ visit('every step is accessible and works with the keyboard alone', async ({ pag
   expect(await page.getByRole('checkbox').isChecked()).toBe(true);
   // The terms come before the box.
   await page.keyboard.press('Shift+Tab');
-  expect(await page.locator(':focus').textContent()).toBe('credit agreement');
+  expect(await page.locator(':focus').textContent()).toBe('credit agreement (opens in a new tab)');
   for (let tabs = 0; tabs < 2; tabs += 1) await page.keyboard.press('Tab');
   expect(await page.locator(':focus').textContent()).toBe('Agree and complete order');
   await page.keyboard.press('Enter');

@@ -16,7 +16,11 @@ afterEach(() => killProcesses());
 
 test('a worker process in which one of its two Temporal workers fails stops, with exit code 1', async () => {
   const preload = path.join(PACKAGE_ROOT, 'dist/test/support/fail-lender-worker.js');
-  const worker = await startProcess('worker', stack.env, { nodeOptions: ['--require', preload] });
+  const worker = await startProcess(
+    'worker',
+    { ...stack.env, CHECKOUT_LENDER: 'sandbox' },
+    { nodeOptions: ['--require', preload] },
+  );
   await until(() => !worker.isRunning(), 'the process has ended');
   expect(worker.exitCode()).toBe(1);
   expect(worker.lines.join('\n')).toContain('this worker fails');

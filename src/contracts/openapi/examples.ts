@@ -48,7 +48,7 @@ export const cancelledOrder: OrderBody = {
   unsuccessful_reason: 'cancelled',
 };
 
-export const approvedOrder: OrderBody = { ...order, status: 'APPROVED' };
+export const approvedOrder: OrderBody = { ...order, status: 'APPROVED', payment_term: 'PAY_LATER' };
 
 export const repaymentExample: RepaymentExampleBody = {
   amount: 1234.5,

@@ -117,6 +117,8 @@ create table order_timeline (
   -- How the request was made: see `Channel` in src/domain/status.ts.
   channel text not null,
   reason text,
+  -- How the customer pays, if it was reported with the event.
+  payment_term text check (payment_term in ('PAY_NOW', 'PAY_LATER')),
   -- Of a change or a refusal: by the clock of the workflow's process. Of a creation: by Postgres.
   at timestamptz not null,
   -- Of a refused signal, so that a retried activity records it once.

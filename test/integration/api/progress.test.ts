@@ -77,6 +77,27 @@ test('an earlier event that is repeated later changes nothing, even after a canc
   expectProblem(await stack.api.progress(id, 'completed'), 409, 'transition_not_allowed');
 });
 
+test('GET, lists and webhooks have the payment term that was last reported; an unknown one is refused', async () => {
+  const { api, db, seller } = stack;
+  const id = await openOrder(stack, { webhook_url: 'https://shop.invalid/hooks' });
+  const report = (event: string, payment_term?: string) =>
+    api.progress(id, event, undefined, { body: { data: { event, payment_term } } });
+  expect((await api.get(id)).body.data).not.toHaveProperty('payment_term');
+  expectProblem(await report('signup_started', 'LATER'), 422, 'invalid_request');
+  expect((await report('signup_started', 'PAY_LATER')).body.data.payment_term).toBe('PAY_LATER');
+  await report('approved');
+  expect((await api.get(id)).body.data.payment_term).toBe('PAY_LATER');
+  await report('completed', 'PAY_NOW');
+  expect((await api.get(id)).body.data.payment_term).toBe('PAY_NOW');
+  const list = await api.call('GET', `${BASE}/seller/${seller.id}/order/`);
+  expect(list.body.data.find((one: { id: string }) => one.id === id).payment_term).toBe('PAY_NOW');
+  const { rows } = await db.query<{ term: string }>(
+    `select body::json->'data'->'order'->>'payment_term' as term from webhook_event where order_id = $1 order by sequence`,
+    [id],
+  );
+  expect(rows.map(({ term }) => term)).toEqual(['PAY_LATER', 'PAY_LATER', 'PAY_NOW']);
+});
+
 test('twenty concurrent reports of one event make one change', async () => {
   const id = await openOrder(stack);
   const responses = await Promise.all(Array.from({ length: 20 }, () => stack.api.progress(id, 'signup_started')));

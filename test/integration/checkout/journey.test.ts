@@ -68,6 +68,7 @@ test('an approved customer pays later and is redirected to the seller, whose GET
     [2, 'APPROVED', 'checkout', null],
     [3, 'SUCCESSFUL', 'customer', null],
   ]);
+  expect((await stack.api.get(id)).body.data.payment_term).toBe('PAY_LATER');
 });
 
 test('a customer who has to act on a page of the lender goes there, and continues after coming back', async () => {

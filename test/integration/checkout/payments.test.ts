@@ -62,6 +62,7 @@ test.concurrent('a payment that the bank confirms completes the order, with one 
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
   await until(() => receiver.deliveries.filter(({ body }) => body.data.order.id === id).length === 3, 'webhooks came');
   expect(await paymentsOf(id)).toEqual(['paid']);
+  expect((await stack.api.get(id)).body.data.payment_term).toBe('PAY_NOW');
 });
 
 test.concurrent('a confirmed payment completes the order even if the browser never returns', async () => {

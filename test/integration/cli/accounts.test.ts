@@ -120,7 +120,7 @@ test('seller create accepts every account setting', async () => {
     created_at: expect.any(String),
     disabled_at: null,
   });
-  const { rows } = await database.db.query('select logo from seller where id = $1', [seller_id]);
+  const { rows } = await database.db.query('select logo from branding where seller_id = $1', [seller_id]);
   expect(rows).toEqual([{ logo: PNG }]);
 });
 
@@ -172,6 +172,8 @@ test('invalid options are rejected with a message for each, and the database sta
     '/nonexistent',
   );
   expectError(created, 2, /--logo cannot be read: ENOENT/);
+  for (const mode of [[], ['--live', '--sandbox']])
+    expectError(await cli('seller', 'create', '--name', 'x', ...mode), 2, /pass either --live or --sandbox/);
   const updated = await cli('seller', 'update', randomUUID(), '--brand-colour', 'red', '--rate-limit', '0');
   expectError(updated, 2, /--brand-colour must be a colour such as #1a2b3c; --rate-limit must be at least 1$/m);
   expectError(await cli('seller', 'update', randomUUID()), 2, /nothing to update/);

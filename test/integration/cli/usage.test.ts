@@ -121,8 +121,6 @@ test.each([
   ['seller show', /missing required argument 'seller-id'/],
   [`seller show ${ID} ${ID}`, /too many arguments/],
   ['seller create', /required option '--name <name>'/],
-  ['seller create --name x', /pass either --live or --sandbox/],
-  ['seller create --name x --live --sandbox', /pass either --live or --sandbox/],
   ['key list not-an-id', /'seller-id'. It must be a UUID/],
   ['key revoke x', /'key-id'. It must be a whole number/],
   ['key revoke 0', /'key-id'. It must be a whole number/],
@@ -149,6 +147,8 @@ test.each([
 test.each([
   ['selle', /unknown command 'selle' \(Did you mean seller\?\)/],
   ['seller show 12', /'seller-id'. It must be a UUID/],
+  ['seller create --name x', /pass either --live or --sandbox/],
+  ['seller create --name x --live --sandbox', /pass either --live or --sandbox/],
   ['webhooks resend', /select webhooks by their ids, or by --state/],
   [`webhooks resend --seller ${ID}`, /select webhooks by their ids, or by --state/],
   ['webhooks resend --state exhausted --yes', /a filter requires --seller <seller-id> or --all-sellers/],

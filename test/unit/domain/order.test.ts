@@ -31,6 +31,7 @@ describe('a new order', () => {
       expiresAt: atMinute(60),
       cancelledAt: null,
       unsuccessfulReason: null,
+      paymentTerm: null,
       changes: [created],
     });
   });
@@ -55,6 +56,7 @@ describe('a change', () => {
         actor: 'checkout',
         channel: 'workflow',
         reason: 'score 720',
+        paymentTerm: null,
         at: atMinute(9),
       },
     ]);
@@ -166,6 +168,15 @@ describe('a change that sellers get a webhook for', () => {
     expect(sequenceOf(changes, changes[1]!)).toBe(1);
     expect(sequenceOf(changes, changes[2]!)).toBe(2);
   });
+});
+
+test('the payment term is the one that was last reported with a change', () => {
+  const chosen = changed(orderAfter(), request('signup_started', { paymentTerm: 'PAY_LATER' }), atMinute(1));
+  const approved = changed(chosen, request('approved'), atMinute(2));
+  expect([chosen, approved].map(({ paymentTerm }) => paymentTerm)).toEqual(['PAY_LATER', 'PAY_LATER']);
+  const completed = changed(approved, request('completed', { paymentTerm: 'PAY_NOW' }), atMinute(3));
+  expect(completed.paymentTerm).toBe('PAY_NOW');
+  expect(completed.changes.map(({ paymentTerm }) => paymentTerm)).toEqual([null, 'PAY_LATER', null, 'PAY_NOW']);
 });
 
 test('the state of an order has no fact: no pay link, URL, pricing or seller', () => {

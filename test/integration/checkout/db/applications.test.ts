@@ -8,6 +8,7 @@ import {
   upsertPaymentTerm,
 } from '../../../../src/checkout/db/applications';
 import {
+  closeApplications,
   findLastPayment,
   findUnfinishedCheckouts,
   insertPayment,
@@ -19,6 +20,7 @@ import type { OrderEvent } from '../../../../src/domain/status';
 import { useDatabase } from '../../../support/database';
 import { insertNewOrder, saveChanges } from '../../../support/new-orders';
 import { applyEvents } from '../../../support/domain-orders';
+import { queryPlan } from '../../../support/query-plan';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',
@@ -165,7 +167,7 @@ test.each<LenderDecision>([
   await recordDecision(database.db, applicationId, decision);
   await recordDecision(database.db, applicationId, { kind: 'declined', code: 'credit_check' });
   await recordReferral(database.db, applicationId);
-  expect(await findApplication(database.db, id)).toEqual({ ...referred, decision });
+  expect(await findApplication(database.db, id)).toEqual({ ...referred, decision, decidedAt: expect.any(Date) });
 });
 
 test('the first agreement of an APPROVED order counts, and its checkout is unfinished until the order closes', async () => {
@@ -279,4 +281,25 @@ test('a purge deletes the application of a customer who left after a decline, or
   await database.db.query("update order_timeline set at = now() - interval '31 days'");
   expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(2);
   expect(await countApplications()).toBe(0);
+});
+
+test('unfinished checkouts are found by small indexes, whatever the number of closed orders', async () => {
+  const { db } = database;
+  const order = await insertNewOrder(db);
+  // Copies of one closed order.
+  await db.query(
+    `with copy as (
+       insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url,
+         pay_link_id, pricing, version, status)
+       select gen_random_uuid(), seller_id, seller_name, amount_pence, n::text, allowed_payment_terms, redirect_url,
+         gen_random_uuid(), pricing, 2, 'UNSUCCESSFUL'
+       from orders, generate_series(1, 20000) n where id = $1 returning id
+     ) insert into application (order_id, payment_term) select id, 'PAY_LATER' from copy`,
+    [order.id],
+  );
+  await closeApplications(db);
+  await db.query('analyze application, orders');
+  const plan = await queryPlan(db, (explaining) => findUnfinishedCheckouts(explaining, 500));
+  expect(plan).toMatch(/application_open/);
+  expect(plan).not.toMatch(/Seq Scan on (application|orders)/);
 });

@@ -1,0 +1,20 @@
+import { countOrdersByStatus, readBacklog } from '../../../src/db/backlog';
+import { openOrder } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+/** CHECKOUT_LENDER is none: the operator has another checkout. */
+const stack = useStack({ worker: false });
+const receiver = useReceiver();
+
+test('a service without the hosted checkout does all its work although none of the tables of the checkout exists', async () => {
+  await stack.db.query('drop view checkout_order; drop table application, branding, payment, sandbox_payment');
+  await stack.startWorker();
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
+  await until(() => receiver.deliveries.length === 3, 'the webhooks arrive');
+  expect((await stack.api.get(id)).body.data.status).toBe('SUCCESSFUL');
+  expect((await fetch(`${stack.api.url}/pay/${id}/`)).status).toBe(404);
+  expect(await readBacklog(stack.db)).toMatchObject({ ordersWaiting: 0 });
+  expect((await countOrdersByStatus(stack.db)).SUCCESSFUL).toBe(1);
+});
