@@ -52,6 +52,8 @@ export interface Order extends CreatedOrderBody {
   updated_at: string;
   expires_at?: string | undefined;
   cancelled_at?: string | undefined;
+  /** How the customer chose to pay. */
+  payment_term?: PaymentTerm | undefined;
   unsuccessful_reason?: Open<'declined' | 'failed' | 'expired' | 'cancelled'> | undefined;
   source?: string | undefined;
   meta_data?: Record<string, unknown> | undefined;

@@ -131,6 +131,7 @@ async function run(seed: number) {
     lenders: { sandbox: undefined, live: undefined },
     payments,
     core: deps.core,
+    checkoutBaseUrl: deps.checkoutBaseUrl,
   });
   const browser = { browserDigest: Buffer.alloc(32, 1), ownDigests: [Buffer.alloc(32, 1)] };
   const read = () => readCheckout(deps, payLinkId);
