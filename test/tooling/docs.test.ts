@@ -87,13 +87,14 @@ test('README.md gives the test command that CI runs', () => {
   expect(read('.ci/run')).toMatch(/^step npm ci$[^]*^step timeout \S+ \S+ npm test -- --json --outputFile/m);
 });
 
-test('the version of package.json is the one of the changelog, the lockfile and the deployment', () => {
+test('the version of package.json is that of the changelog, the lockfile, the client and the deployment', () => {
   expect(matches(read('CHANGELOG.md'), /^## \[(\d+\.\d+\.\d+)\]/gm)[0]).toBe(version);
   const lock = JSON.parse(read('package-lock.json')) as {
     version: string;
     packages: Record<string, { version: string }>;
   };
-  expect([lock.version, lock.packages['']!.version]).toEqual([version, version]);
+  const client = JSON.parse(read('packages/client/package.json')) as { version: string };
+  expect([lock.version, lock.packages['']!.version, client.version]).toEqual([version, version, version]);
   expect(new Set(matches(read('docs/operators/kubernetes.md'), /(?:order-service:|newTag: )(\d+\.\d+\.\d+)/g))).toEqual(
     new Set([version]),
   );

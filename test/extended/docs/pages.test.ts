@@ -161,8 +161,8 @@ describe('docs/sellers/clients.md', () => {
     .map(({ code }) => code);
   const start = (name: string, code: string) => {
     mkdirSync(path.join(folder, 'shop/node_modules'), { recursive: true });
-    const self = path.join(folder, 'shop/node_modules/order-service');
-    symlinkSync(PACKAGE_ROOT, self);
+    const client = path.join(folder, 'shop/node_modules/order-service-client');
+    symlinkSync(path.join(PACKAGE_ROOT, 'packages/client'), client);
     const { outputText } = ts.transpileModule(code, {
       compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
     });
