@@ -21,7 +21,7 @@ const NOT_IMPERATIVE =
 
 function faultOf(subject) {
   if (subject.length > 72) return 'has more than 72 characters';
-  const [, verb] = /^[\w.-]+(?:, [\w.-]+)*: ([a-z]\S*) \S/.exec(`${subject} .`) ?? [];
+  const [, verb] = /^\w[\w ,.-]*: ([a-z]\S*) \S/.exec(`${subject} .`) ?? [];
   if (verb === undefined) return 'is not "area: what changes"';
   return NOT_IMPERATIVE.test(verb) ? `begins with "${verb}", which is not imperative` : undefined;
 }
