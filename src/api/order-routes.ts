@@ -8,6 +8,7 @@ import {
   idempotencyKeySchema,
   orderListQuerySchema,
   progressRequestSchema,
+  simulateRequestSchema,
   unquoteKey,
 } from '../contracts/request-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
@@ -147,14 +148,14 @@ export function orderRoutes(
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
-    const progress = progressOf(ctx);
+    const progress = eventOf(ctx, progressRequestSchema);
     const stored = await readOrder(ctx);
     const ifVersion = await wantedVersions(ctx, stored);
     sendOrder(ctx, await reportProgress(deps, stored, { ...progress, ifVersion }));
   });
 
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
-    const progress = progressOf(ctx);
+    const progress = eventOf(ctx, simulateRequestSchema);
     const stored = await readOrder(ctx, sellerOf(ctx).id);
     const ifVersion = await wantedVersions(ctx, stored);
     sendOrder(ctx, await simulateProgress(deps, stored, { ...progress, ifVersion }));
@@ -195,8 +196,8 @@ function respondNotModified(ctx: Context, order: Order): boolean {
 
 const orderIdOf = (ctx: Context): string => (ctx.params.orderId ?? '').toLowerCase();
 
-function progressOf(ctx: Context) {
-  const { event, reason = null } = validate(progressRequestSchema, ctx.request.body).data;
+function eventOf(ctx: Context, schema: typeof progressRequestSchema | typeof simulateRequestSchema) {
+  const { event, reason = null } = validate(schema, ctx.request.body).data;
   return { event, reason };
 }
 
