@@ -8,11 +8,12 @@
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'cli', 'client', 'concurrency'].map((name) => [
+    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'cli', 'concurrency'].map((name) => [
       name,
       `^src/${name}/`,
     ]),
   ),
+  client: '^packages/client/src/',
   // Connections and errors of Postgres, apart from the statements of the core.
   postgres: '^src/db/(pool|clock|database-errors)[.]ts$',
   db: '^src/db/(?!(pool|clock|database-errors)[.]ts$)',
@@ -92,7 +93,7 @@ const LAYERS = {
     ...['checkout', 'providers', 'config', 'messages', 'package'],
   ],
   // Shops install it without any package, so it needs nothing else at run time.
-  client: ['domain:type', 'contracts:type', 'webhooks'],
+  client: [],
   config: ['domain', 'encryption'],
   package: [],
   logger: ['domain'],
@@ -119,7 +120,7 @@ const PACKAGES = {
   commander: ['cli', 'entry'],
 };
 
-const INTERNAL = '^(src|workflows|activities|tools|test)/';
+const INTERNAL = '^(src|workflows|activities|packages|tools|test)/';
 const PRODUCTION = '^(src|workflows|activities)/';
 const TYPES = ['type-only', 'type-import'];
 
@@ -150,7 +151,7 @@ export default {
     forbid('no-cycle', {}, { circular: true }),
     forbid('resolvable', {}, { couldNotResolve: true }),
     forbid('domain-alone', { path: FILES.domain }, { pathNot: FILES.domain }),
-    forbid('client-webhooks', { path: FILES.client }, { path: FILES.webhooks, pathNot: '/(sign|retry-after)[.]ts$' }),
+    forbid('client-alone', { path: FILES.client }, { pathNot: FILES.client, dependencyTypesNot: ['core'] }),
     // The workflow sandbox has no modules of Node, and each package adds to the bundle.
     forbid(
       'workflow-values',

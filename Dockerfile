@@ -5,6 +5,7 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages/client/package.json packages/client/
 # The build needs no package's install script.
 RUN npm ci --ignore-scripts
 COPY src src
@@ -18,8 +19,9 @@ RUN npm run build
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Removes the SDK's native libraries for other platforms.
-RUN npm ci --ignore-scripts --omit=dev \
+COPY packages/client/package.json packages/client/
+# Without the client's workspace, which is for shops. Removes the SDK's native libraries for other platforms.
+RUN npm ci --ignore-scripts --omit=dev --workspaces=false \
  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
       ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 

@@ -1,6 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import { findApplication, recordDecision, recordReferral } from '../src/checkout/db/applications';
+import { findApplication, recordAction, recordDecision, recordReferral } from '../src/checkout/db/applications';
 import { readClock } from '../src/db/clock';
 import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/checkout/db/payments';
 import type { Db } from '../src/db/pool';
@@ -56,12 +56,14 @@ export interface CheckoutActivityOptions {
   lenders: Lenders;
   payments: PaymentProviders;
   core: Pick<OrderCore, 'find' | 'report' | 'holdExpiry'>;
+  /** The pages of an order are at `<this>/pay/<pay link id>/`. */
+  checkoutBaseUrl: string;
 }
 
 export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
 
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
-export function createCheckoutActivities({ db, lenders, payments, core }: CheckoutActivityOptions) {
+export function createCheckoutActivities({ db, lenders, payments, core, checkoutBaseUrl }: CheckoutActivityOptions) {
   /** @param waitMs until the next attempt, if it is longer than usual */
   async function holdExpiry(order: Order, application: Application | undefined, waitMs = 0): Promise<void> {
     const until = holdUntil(order, application, Date.now(), waitMs);
@@ -92,18 +94,26 @@ export function createCheckoutActivities({ db, lenders, payments, core }: Checko
       await holdExpiry(order, application);
       return toResult(application.decision, hasChoice);
     }
-    const { id, submitted } = application;
-    const { id: orderId, amountPence, pricing, sandbox } = order;
+    const { id, submitted, actionUrl, returnedAt } = application;
+    const { id: orderId, amountPence, pricing, sandbox, payLinkId } = order;
+    const returnUrl = `${checkoutBaseUrl}/pay/${payLinkId}/return/`;
     const { applicant, at: submittedAt } = submitted;
     const askedAt = await readClock(db);
-    const isHeld = askedAt.getTime() - submittedAt.getTime() < LONGEST_DECISION_MS;
+    // A customer who leaves the lender's page unfinished does not keep the order open.
+    const isHeld = !actionUrl && askedAt.getTime() - submittedAt.getTime() < LONGEST_DECISION_MS;
     if (isHeld) await holdExpiry(order, application);
     const lender = lenderOf(lenders, sandbox);
-    const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, submittedAt, askedAt });
+    const times = { submittedAt, returnedAt, askedAt };
+    const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, returnUrl, ...times });
     if (answer.kind === 'referred') {
       await recordReferral(db, id);
       if (isHeld) await holdExpiry(order, application, answer.askAgainMs);
       throw askAgain('the lender decides later', answer.askAgainMs);
+    }
+    if (answer.kind === 'action_required') {
+      // The URL may identify the customer, so it stays out of Temporal's history.
+      await recordAction(db, id, answer.url);
+      throw askAgain('the customer has to act on a page of the lender', answer.askAgainMs);
     }
     await recordDecision(db, id, answer);
     const latest = await findApplication(db, orderId);

@@ -13,8 +13,8 @@ import { createRemoteCodec } from './temporal/remote-codec';
 
 /** The path may have a prefix, such as the namespace. */
 const ACTION = /\/(encode|decode)$/;
-/** Temporal's UI sends a page of history in one request. */
-const MAX_BODY = '16mb';
+/** Temporal's UI sends a page of history in one request, of 4 MB at most; parsing an empty object takes 30 times its size. */
+const MAX_BODY = '6mb';
 
 /**
  * Encrypts and decrypts payloads for Temporal's UI and CLI, by the protocol of Temporal's remote codecs. Whoever

@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
-import { reportRejected } from './api/request-log';
 import { CHECKOUT_BACKLOG } from './checkout/backlog';
 import { createCheckout } from './checkout/checkout';
 import { createCheckoutWorkflows } from './checkout/checkout-workflows';
@@ -99,8 +98,7 @@ export async function startServer(
   );
   // While Postgres is down the API listens and answers 503.
   await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
-  const settings = { ...config.http, isBehindProxy: config.trustedProxies > 0, onRejected: reportRejected(log) };
-  const http = await listen(app, config.port, config.host, settings, (error) =>
+  const http = await listen(app, config.port, config.host, config.http, (error) =>
     log.error({ err: error }, 'API server error'),
   );
   log.info({ port: http.port }, 'API started');

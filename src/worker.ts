@@ -204,6 +204,7 @@ function createWorkers(
           lenders: { sandbox: sandbox && guardLender(sandbox, 'sandbox'), live: live && guardLender(live, 'live') },
           payments: guardPayments(paymentProvidersOf(config, db)),
           core: createOrderCore({ db, workflows }),
+          checkoutBaseUrl: config.checkoutBaseUrl,
         }),
         maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
       });

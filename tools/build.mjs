@@ -15,6 +15,7 @@ const OPTIONS = {
   sourceMaps: true,
 };
 
+const CLIENT = path.join('packages', 'client', 'src');
 const BUNDLE = 'dist/workflow-bundle.js';
 /** Workflows import nothing else: see .dependency-cruiser.mjs. */
 const IN_BUNDLE = ['workflows', 'src/domain', 'src/temporal'];
@@ -24,8 +25,12 @@ function setTime(outputs) {
   for (const file of outputs) utimesSync(file, startedAt, startedAt);
 }
 
+/** The client is a package of its own, which shops and the examples import by its name. */
+const targetOf = (file) =>
+  file.startsWith(CLIENT) ? file.replace(CLIENT, 'packages/client/dist') : path.join('dist', file);
+
 async function compile(file) {
-  const target = path.join('dist', file.replace(/\.ts$/, '.js'));
+  const target = targetOf(file).replace(/\.ts$/, '.js');
   const sourceFileName = path.relative(path.dirname(target), file);
   const { code, map } = await transformFile(file, { ...OPTIONS, swcrc: false, sourceFileName });
   writeFileSync(target, `${code}//# sourceMappingURL=${path.basename(target)}.map\n`);
@@ -33,14 +38,14 @@ async function compile(file) {
 }
 
 rmSync(STAMP, { force: true });
-// The image is built without the last two.
-const folders = ['src', 'workflows', 'activities', 'tools', 'test'].filter((folder) => existsSync(folder));
+// The image is built without the last three.
+const folders = ['src', 'workflows', 'activities', 'tools', 'test', CLIENT].filter((folder) => existsSync(folder));
 const files = folders.flatMap((folder) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name)),
 );
-for (const folder of new Set(files.map(path.dirname))) mkdirSync(path.join('dist', folder), { recursive: true });
+for (const folder of new Set(files.map((file) => path.dirname(targetOf(file))))) mkdirSync(folder, { recursive: true });
 try {
   await Promise.all(files.filter((file) => /(?<!\.d)\.ts$/.test(file)).map(compile));
   if (timeOf(BUNDLE) <= lastChange(IN_BUNDLE)) {

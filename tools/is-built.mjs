@@ -7,7 +7,7 @@ export const STAMP = 'dist/.built';
 /** The second file changes when packages are installed. */
 const FILES = ['package.json', 'node_modules/.package-lock.json'];
 /** What the compiled code of `npm start` depends on. */
-const SOURCES = ['src', 'workflows', 'activities', 'tools', 'docs', 'examples'];
+const SOURCES = ['src', 'workflows', 'activities', 'packages/client/src', 'tools', 'docs', 'examples'];
 
 /** True if nothing has changed since the last complete build. */
 export function isBuilt() {

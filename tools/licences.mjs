@@ -13,8 +13,10 @@ const ALLOWED_IN_DEVELOPMENT = new Set([...ALLOWED, 'CC-BY-3.0', 'MPL-2.0']);
 const KNOWN = { unionfs: 'Unlicense' };
 
 const { packages } = JSON.parse(readFileSync(process.argv[2] ?? 'package-lock.json', 'utf8'));
+/** Our own package: a link to its folder. */
+const isWorkspace = (path) => packages[path].link === true;
 const found = Object.entries(packages)
-  .filter(([path]) => path !== '')
+  .filter(([path]) => path.startsWith('node_modules/') && !isWorkspace(path))
   .map(([path, { name = path.split('node_modules/').at(-1), version, license = KNOWN[name] ?? 'unknown', dev }]) => ({
     ...{ name, version, license, dev: dev === true },
   }));

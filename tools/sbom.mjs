@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 const file = process.argv[2] ?? 'sbom.json';
-const options = ['--omit', 'dev', '--package-lock-only', '--output-reproducible'];
+const options = ['--omit', 'dev', '--no-workspaces', '--package-lock-only', '--output-reproducible'];
 execFileSync('node_modules/.bin/cyclonedx-npm', [...options, '--mc-type', 'application', '--output-file', file], {
   stdio: ['ignore', 'inherit', 'inherit'],
 });
@@ -16,7 +16,7 @@ const listed = new Set(
 );
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 const missing = Object.entries(packages)
-  .filter(([path, { dev }]) => path !== '' && !dev)
+  .filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link)
   .map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`)
   .filter((one) => !listed.has(one));
 for (const one of missing) console.error(`missing: ${one}`);

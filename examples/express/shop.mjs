@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import express from 'express';
-import { WebhookVerificationError, verifyWebhook } from 'order-service/client';
+import { WebhookVerificationError, verifyWebhook } from 'order-service-client';
 import { messagePage, orderPage, productPage } from './pages.mjs';
 
 const PRODUCT = { name: 'Coffee machine', amount: 1234.5 };

@@ -1,4 +1,4 @@
-import { createClient } from 'order-service/client';
+import { createClient } from 'order-service-client';
 import { createShop } from './shop.mjs';
 
 const { ORDERS_URL, SELLER_ID, SELLER_API_KEY, WEBHOOK_SECRET, PORT = 8080 } = process.env;

@@ -7,20 +7,19 @@ import type { QuoteRepayments } from '../orders/repayment-example';
 import { VERSION } from '../package';
 import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
-import type { RouteMiddleware, State } from './context';
+import type { State } from './context';
 import { docsRoutes } from './docs-routes';
 import { GUIDES } from './guides';
 import { type HealthChecks, healthRoutes } from './health-routes';
-import { limitInFlight } from './in-flight';
+import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
+import { unknownPath } from './path-ids';
 import { methodNotAllowed, renderProblems } from './problems';
-import { dropAbandoned, queueFairly } from './queue-fairly';
 import type { RateLimits } from './rate-limit';
 import { repaymentRoutes } from './repayment-routes';
 import { requestLog } from './request-log';
 import { requestMetrics } from './request-metrics';
 import { signResponses } from './response-signature';
-import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
 import { webhookRoutes } from './webhook-routes';
 
 /** Lists that one seller can read at the same time; further ones wait. */
@@ -64,9 +63,6 @@ export function createApp(options: AppOptions): Koa<State> {
   if (trace) app.use(trace);
   app.use(requestMetrics());
   app.use(requestLog(log));
-  const unsent = createUnsentLimit(UNSENT_LIMITS);
-  app.use(unsent.measure);
-  app.use(queueFairly());
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
@@ -76,14 +72,12 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(identifyCaller(deps.db, limits));
   const count: Middleware<State> = async (ctx, next) => {
     await limits.countCaller(ctx, 1);
-    await unsent.check(ctx, next);
+    await next();
   };
-  const authenticate = createAuthentication(limits, unsent);
+  const authenticate = createAuthentication(limits);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
-  const limitRunningLists = limitInFlight(LISTS_AT_ONCE, 'wait');
-  // Checked again after the wait: the caller's unread responses may have grown.
-  const limitLists: RouteMiddleware = (ctx, next) => limitRunningLists(ctx, () => unsent.check(ctx, next));
+  const limitLists = limitInFlight(LISTS_AT_ONCE, 'wait');
   const limitLocks = limitInFlight(LOCKS_AT_ONCE, 'wait');
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   for (const basePath of api.basePaths) {
@@ -93,6 +87,9 @@ export function createApp(options: AppOptions): Koa<State> {
   }
   app.use(count);
   mount(app, docsRoutes(document));
+  app.use(({ path }) => {
+    throw unknownPath(path, api.basePaths);
+  });
   return app;
 }
 

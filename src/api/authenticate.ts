@@ -2,11 +2,11 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/page-query';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import type { Caller, Seller } from '../db/sellers';
-import { notFound } from '../orders/not-found';
+import { isUuid } from '../domain/uuid';
 import type { Context, RouteMiddleware } from './context';
 import { createCallerLookup } from './find-caller';
+import { isPlaceholder, notAnId } from './path-ids';
 import type { RateLimits } from './rate-limit';
-import type { UnsentLimit } from './unsent-bytes';
 
 const BEARER = /^Bearer +([\w-]{1,200})$/i;
 /** The part of an unknown key that the response repeats. */
@@ -48,15 +48,15 @@ export function identifyCaller(db: Db, limits: RateLimits): RouteMiddleware {
   };
 }
 
-/** Requires a key of one kind. Also counts the request and refuses callers with too many unread responses. */
-export function createAuthentication(limits: RateLimits, unsent: UnsentLimit): Authenticate {
+/** Requires a key of one kind. Also counts the request. */
+export function createAuthentication(limits: RateLimits): Authenticate {
   return (kind, costOf = () => 1) =>
     async (ctx, next) => {
       await limits.countCaller(ctx, costOf(ctx));
       const { caller, callerError } = ctx.state;
       if (callerError !== undefined) throw callerError;
       if (caller?.kind !== kind) throw unauthorized(kind, ctx);
-      await unsent.check(ctx, next);
+      await next();
     };
 }
 
@@ -69,7 +69,14 @@ function unauthorized(kind: Caller['kind'], ctx: Context): Problem {
 function reasonFor(ctx: Context): string {
   const header = ctx.get('Authorization');
   const key = BEARER.exec(header)?.[1];
+  const [, value = ''] = /^Bearer +["'<]?(.*?)[>"']?$/i.exec(header) ?? [];
   if (header === '') return 'The header Authorization is missing.';
+  if (/^whsec_/.test(value))
+    return 'The value after Bearer is a webhook secret, which verifies webhooks, and not an API key.';
+  if (isUuid(value)) return 'The value after Bearer is a UUID, such as a seller ID, and not an API key.';
+  if (isPlaceholder(/^Bearer +(.*)$/i.exec(header)?.[1] ?? ''))
+    return 'The value after Bearer is a placeholder for an API key.';
+  if (/^["']?[sc]k_/.test(header)) return 'The header Authorization has a key without "Bearer " before it.';
   if (key === undefined && /^Bearer +\S/i.test(header))
     return 'The value after Bearer is not an API key. A key has only letters, digits, _ and -; send it without quotes.';
   if (key === undefined) return 'The header Authorization has no Bearer key.';
@@ -85,6 +92,9 @@ export function sellerOf(ctx: Context): Seller {
   const { caller } = ctx.state;
   if (caller?.kind !== 'seller') throw new Error('the route has no seller authentication');
   const { sellerId } = ctx.params;
-  if (sellerId !== undefined && sellerId.toLowerCase() !== caller.seller.id) throw notFound();
-  return caller.seller;
+  if (sellerId === undefined || sellerId.toLowerCase() === caller.seller.id) return caller.seller;
+  const { id, name } = caller.seller;
+  if (!isUuid(sellerId)) throw notAnId(sellerId, 'seller', `${id}, to which the key belongs`);
+  const detail = `The key belongs to the seller ${id} (${name}), and the path names another one.`;
+  throw new Problem('not_found', `${detail} Use this ID in the path, or the key of the other seller.`);
 }

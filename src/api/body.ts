@@ -4,7 +4,6 @@ import { toPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
 import { findDuplicateKey } from './duplicate-key';
-import { hasTimedOut, requestTimeout } from './reject-request';
 import { describePlace, describeSyntaxError } from './syntax-error';
 
 /**
@@ -38,11 +37,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
     if (!/^(utf-?8)?$/i.test(ctx.request.charset) || isCompressed(ctx.get('Content-Encoding'))) {
       throw new Problem('unsupported_media_type', 'Send the body in UTF-8 and uncompressed.');
     }
-    try {
-      await parse(ctx, () => Promise.resolve());
-    } catch (error) {
-      throw hasTimedOut(ctx.socket) ? requestTimeout() : error;
-    }
+    await parse(ctx, () => Promise.resolve());
     // The decoder replaces bytes that are not UTF-8 with U+FFFD, so a body that contains it has probably lost text.
     const raw = ctx.request.rawBody;
     if (typeof raw !== 'string' || raw.trim() === '') throw new Problem('malformed_json', 'The body is empty.');
@@ -101,8 +96,8 @@ function toProblem(error: Error & { type?: string; status?: number; body?: strin
     case 'entity.too.large':
       return new Problem('payload_too_large', `The body may be at most ${maxBytes} bytes.`);
     case 'request.aborted':
-      return new Problem('bad_request', 'The body is incomplete.', { cause: error });
+      return new Problem('malformed_json', 'The body is incomplete.', { cause: error });
     default:
-      return new Problem('bad_request', 'The body could not be read.', { cause: error });
+      return new Problem('malformed_json', 'The body could not be read.', { cause: error });
   }
 }

@@ -50,6 +50,8 @@ const names = (tags) => tags.map(({ name }) => name);
 fetch('/openapi.json').then((response) => response.json()).then((document) => {
   document['x-tagGroups'] = [{ name: 'Guides', tags: names(guides) }, { name: 'API', tags: names(document.tags) }];
   document.tags = [...guides, ...document.tags];
+  // The library would offer the document with the guides for download.
+  document.info.description += '\\n\\n**[OpenAPI document](/openapi.json)**';
   Scalar.createApiReference('#docs', {
     content: document,
     withDefaultFonts: false,

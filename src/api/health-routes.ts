@@ -4,8 +4,8 @@ import type { DatabaseHealth } from '../db/write-probe';
 import { VERSION } from '../package';
 import { clientNetwork } from './client-network';
 import type { Context, Next, State } from './context';
-import { delayAnswer } from './guard-connections';
-import { CLIENT_GONE } from './queue-fairly';
+import { CLIENT_GONE } from './in-flight';
+import { delayAnswer } from './rate-limit';
 
 export interface HealthChecks {
   checkDatabase: () => Promise<DatabaseHealth>;
@@ -27,14 +27,14 @@ const CHECKS_PER_SECOND = 100;
 export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
   const router = new Router<State>({ prefix: '/health', sensitive: true });
   const limiter = new RateLimiterMemory({ points: CHECKS_PER_SECOND, duration: 1 });
-  const slowDown = async (ctx: Pick<Context, 'ip' | 'req' | 'socket' | 'status'>, next: Next): Promise<void> => {
+  const slowDown = async (ctx: Pick<Context, 'ip' | 'socket' | 'status'>, next: Next): Promise<void> => {
     const { consumedPoints } = await limiter.penalty(clientNetwork(ctx.ip));
     if (consumedPoints > 2 * CHECKS_PER_SECOND) {
       ctx.socket.destroy();
       ctx.status = CLIENT_GONE;
       return;
     }
-    if (consumedPoints > CHECKS_PER_SECOND) await delayAnswer(ctx);
+    if (consumedPoints > CHECKS_PER_SECOND) await delayAnswer();
     await next();
   };
   router.get('/live', slowDown, (ctx) => {

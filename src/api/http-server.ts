@@ -3,24 +3,17 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
-import { Problem } from '../contracts/problem';
-import { guardConnections } from './guard-connections';
-import { REQUEST_TIMEOUT, type RejectedRequest, rejectRequest, rejectUnreadable } from './reject-request';
 
 /** Limits for small and quick API calls; Node's defaults suit browsers and uploads. Times in ms. */
 export interface HttpSettings {
   /** Maximum size of the request line and the headers together. */
   maxHeaderBytes: number;
   maxConnections: number;
-  /** True if all connections come from proxies. Otherwise one address gets a tenth of the connections. */
-  isBehindProxy?: boolean | undefined;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
   keepAliveTimeoutMs: number;
   /** Closes a connection without traffic, such as a client that does not read. Must exceed the longest call. */
   stallTimeoutMs: number;
-  /** Receives each request that is answered before the app sees it. */
-  onRejected?: ((request: RejectedRequest) => void) | undefined;
 }
 
 export interface HttpServer {
@@ -34,15 +27,13 @@ export interface HttpServer {
 }
 
 const IDLE_CHECK_MS = 50;
-const MAX_HEADERS = 200;
-/** Requests that a connection may send before their responses. Node begins all of them at the same time. */
-const MAX_PIPELINED = 20;
+/** Bounds what a client can send ahead of its responses. After it, the client opens a new connection. */
+const MAX_REQUESTS_PER_CONNECTION = 100;
 /** Connections that may wait to be accepted. Beyond it, a caller's system tries again after 1, 3 and 7 s. */
 const BACKLOG = 4096;
-/** Time in which Node reads what arrived before the deadline. */
-const UNREAD_MS = 100;
 
 /**
+ * Node itself answers what is no HTTP, too large or too late, without a body: with 400, 417, 431 or 408.
  * @param onError reports a later error of the server, such as a connection that cannot be accepted; it continues
  * @throws the system's error if the port is unavailable
  */
@@ -54,54 +45,28 @@ export async function listen(
   onError: (error: Error) => void = (error) => process.emitWarning(error),
 ): Promise<HttpServer> {
   const handle = app.callback();
-  const { onRejected = () => undefined } = settings;
   const options = {
     maxHeaderSize: settings.maxHeaderBytes,
     headersTimeout: settings.headersTimeoutMs,
     requestTimeout: settings.requestTimeoutMs,
     keepAliveTimeout: settings.keepAliveTimeoutMs,
-    // The request listener below answers a missing Host header with a problem.
-    requireHostHeader: false,
     connectionsCheckingInterval: Math.ceil(settings.headersTimeoutMs / 5),
   };
-  /** The latest response of each connection, finished or not. */
-  const latest = new WeakMap<Socket, ServerResponse>();
-  const closeIfTooDeep = countPipelined();
+  const takeTurns = createTurns();
   const server = createServer(options, (request, response) => {
-    if (closeIfTooDeep(request.socket, response)) return;
-    latest.set(request.socket, response);
-    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-      rejectRequest(response, new Problem('bad_request', 'The Host header is missing.'), onRejected);
-      return;
-    }
-    if (request.rawHeaders.length > 2 * MAX_HEADERS) {
-      const detail = `The request has more than ${MAX_HEADERS} headers.`;
-      rejectRequest(response, new Problem('headers_too_large', detail), onRejected);
-      return;
-    }
     const target = toOriginForm(request.url ?? '');
-    request.url = target ?? '/';
     if (target === undefined) {
-      rejectRequest(response, new Problem('bad_request', 'The request target is not a valid URL.'), onRejected);
+      response.writeHead(400, { Connection: 'close' }).end();
       return;
     }
-    void handle(request, response);
-  });
-  server.on('checkExpectation', (request, response) => {
-    if (closeIfTooDeep(request.socket, response)) return;
-    latest.set(request.socket, response);
-    rejectRequest(response, new Problem('bad_request', 'The Expect header supports 100-continue only.'), onRejected);
+    request.url = target;
+    takeTurns(request.socket, response, () => void handle(request, response));
   });
   // Node would silently drop the headers after the first 2,000, and a proxy appends X-Forwarded-For last.
   server.maxHeadersCount = 0;
   server.maxConnections = settings.maxConnections;
-  guardConnections(server, settings);
+  server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
   server.setTimeout(settings.stallTimeoutMs);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const reject = (): void => rejectUnreadable(error, socket, latest.get(socket), settings.maxHeaderBytes, onRejected);
-    if (error.code === REQUEST_TIMEOUT) unlessReceived(() => latest.get(socket), reject);
-    else reject();
-  });
   await once(server.listen({ port, host, backlog: BACKLOG }), 'listening');
   server.on('error', onError);
   return {
@@ -112,56 +77,28 @@ export async function listen(
 
 /**
  * Returns the path and query of a target that is a whole URL (RFC 9112, section 3.2.2); undefined if the URL is not
- * valid. Koa would fail on it in code that expects no errors.
+ * valid. Koa would fail on it in code that expects no errors. The path stays as it was sent, as a proxy has seen it.
  */
 function toOriginForm(target: string): string | undefined {
   if (target.startsWith('/') || target === '*') return target;
-  if (!/^https?:/i.test(target) || !URL.canParse(target)) return undefined;
-  const { pathname, search } = new URL(target);
-  return pathname + search;
-}
-
-/** Returns a function that counts the unfinished responses of a connection, and closes it if they are too many. */
-function countPipelined(): (socket: Socket, response: ServerResponse) => boolean {
-  const unfinished = new WeakMap<Socket, number>();
-  const change = (socket: Socket, by: number): number => {
-    const count = (unfinished.get(socket) ?? 0) + by;
-    unfinished.set(socket, count);
-    return count;
-  };
-  return (socket, response) => {
-    if (!socket.destroyed) {
-      response.once('close', () => change(socket, -1));
-      if (change(socket, 1) <= MAX_PIPELINED) return false;
-      socket.destroy();
-    }
-    stopParsing(socket);
-    return true;
-  };
+  const [, path] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? [];
+  if (path === undefined || !URL.canParse(target)) return undefined;
+  return path.startsWith('/') ? path : `/${path}`;
 }
 
 /**
- * Ignores what has arrived on a closed connection. Node would parse all of it, up to thousands of requests, and then
- * fail each of them, for 16 ms of CPU. The property is undocumented; its value is what Node returns for an upgrade, after
- * which no HTTP follows.
+ * Returns a function that begins a request once the earlier ones of its connection have their responses. Node begins
+ * all requests that have arrived at the same time: one connection could then hold up the others, and fill the memory
+ * with responses that it does not read.
  */
-function stopParsing({ parser }: Socket & { parser?: { onIncoming: () => number } | null }): void {
-  if (parser) parser.onIncoming = () => 2;
-}
-
-/**
- * Calls `reject` unless the late request is complete a moment later: after a pause of this process, Node checks the
- * deadlines before it reads what arrived in time.
- * @param latest returns the latest response of the connection
- */
-function unlessReceived(latest: () => ServerResponse | undefined, reject: () => void): void {
-  const before = latest();
-  const isBody = before?.req.complete === false;
-  setTimeout(() => {
-    const after = latest();
-    const isReceived = after?.req.complete === true && (isBody || after !== before);
-    if (!isReceived) reject();
-  }, UNREAD_MS);
+function createTurns(): (socket: Socket, response: ServerResponse, begin: () => void) => void {
+  const latest = new WeakMap<Socket, ServerResponse>();
+  return (socket, response, begin) => {
+    const earlier = latest.get(socket);
+    latest.set(socket, response);
+    if (!earlier || earlier.closed) begin();
+    else earlier.once('close', () => !socket.destroyed && begin());
+  };
 }
 
 async function close(server: Server, graceMs: number, delayMs: number): Promise<void> {

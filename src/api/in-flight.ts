@@ -1,11 +1,36 @@
+import type { Socket } from 'node:net';
+import { setImmediate as nextLoopIteration } from 'node:timers/promises';
+import { limitPerKey } from '../concurrency/limit-per-key';
 import { Problem } from '../contracts/problem';
 import { sellerOf } from './authenticate';
 import type { Context, Next } from './context';
-import { limitPerKey } from '../concurrency/limit-per-key';
+
+/**
+ * The status, for log and metrics, of a request without a response: the caller or the service has closed its
+ * connection.
+ */
+export const CLIENT_GONE = 499;
+
+/** Whether the caller has closed the connection, or its half of it: after that, Node sends no response. */
+const isGone = ({ destroyed, readableEnded }: Socket): boolean => destroyed || readableEnded;
+
+/**
+ * Ends a change whose caller has gone. After a pause of this process, Node reads a call before it sees, a turn of the
+ * event loop later, that its caller has given up and has perhaps repeated it elsewhere.
+ */
+export async function dropAbandoned(ctx: Pick<Context, 'method' | 'socket' | 'status'>, next: Next): Promise<void> {
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+    await nextLoopIteration();
+    await nextLoopIteration();
+  }
+  if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
+  else await next();
+}
 
 /**
  * Limits how many requests of one seller run at the same time in this process, so that a seller who sends many
- * expensive requests does not delay others.
+ * expensive requests, or reads no responses, neither delays others nor fills the memory. A request holds its slot until
+ * its response is sent or its connection ends.
  * @param overflow what happens to further requests: they wait in order, or fail
  * @throws Problem `rate_limited` if further requests fail
  */
@@ -14,7 +39,15 @@ export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
   return async (ctx: Context, next: Next): Promise<void> => {
     const { id } = sellerOf(ctx);
     if (overflow === 'fail' && sellers.isFull(id)) throw tooMany(limit);
-    await sellers.run(id, next);
+    const closed = new Promise<void>((resolve) => ctx.res.once('close', resolve));
+    await new Promise<void>((begin) => {
+      void sellers.run(id, async () => {
+        begin();
+        await closed;
+      });
+    });
+    if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
+    else await next();
   };
 }
 

@@ -23,6 +23,7 @@ import { retrieveTimeline } from '../orders/timeline';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import type { BodyReaders } from './body';
 import type { Context, RouteMiddleware, State } from './context';
+import { idOf } from './path-ids';
 import { sendListPage } from './send-list-page';
 import { validate, validateQuery } from './validate';
 
@@ -68,7 +69,7 @@ export function orderRoutes(
   };
 
   const readOrder = async (ctx: Context, sellerId?: string): Promise<StoredOrder> => {
-    const stored = await readStored(deps, orderIdOf(ctx), sellerId);
+    const stored = await readStored(deps, idOf(ctx, 'orderId'), sellerId);
     ctx.state.orderId = stored.id;
     return stored;
   };
@@ -135,8 +136,8 @@ export function orderRoutes(
 
   router.get('/order/:orderId/timeline', authenticate('seller', listCost), limitLists, async (ctx) => {
     const query = validateQuery(timelineQuerySchema, ctx.query);
-    sendListPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
-    ctx.state.orderId = orderIdOf(ctx);
+    sendListPage(ctx, await retrieveTimeline(deps, idOf(ctx, 'orderId'), sellerOf(ctx).id, query));
+    ctx.state.orderId = idOf(ctx, 'orderId');
   });
   router.get('/seller/:sellerId/connection_check', seller, (ctx) => {
     const { id, name } = sellerOf(ctx);
@@ -144,7 +145,7 @@ export function orderRoutes(
   });
 
   router.get('/pay_link/:payLinkId', checkout, async (ctx) => {
-    await sendCurrent(ctx, await readByPayLink(deps, ctx.params.payLinkId ?? ''));
+    await sendCurrent(ctx, await readByPayLink(deps, idOf(ctx, 'payLinkId')));
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
@@ -193,8 +194,6 @@ function respondNotModified(ctx: Context, order: Order): boolean {
   if (isKnownVersion) ctx.status = 304;
   return isKnownVersion;
 }
-
-const orderIdOf = (ctx: Context): string => (ctx.params.orderId ?? '').toLowerCase();
 
 function eventOf(ctx: Context, schema: typeof progressRequestSchema | typeof simulateRequestSchema) {
   const { event, reason = null } = validate(schema, ctx.request.body).data;

@@ -17,8 +17,6 @@ export function renderProblems(publicUrl?: string): Middleware<State> {
     ctx.set(STANDARD_HEADERS);
     try {
       await next();
-      if (ctx.status === 404 && ctx.body === undefined)
-        throw new Problem('not_found', 'No resource exists at this path.');
     } catch (error) {
       // Authentication sets the caller before any write.
       const readOnly = ctx.method === 'GET' || ctx.method === 'HEAD' || ctx.state.caller === undefined;

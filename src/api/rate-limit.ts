@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
@@ -7,7 +8,6 @@ import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';
 import type { Context } from './context';
 import { batchLookups } from '../concurrency/batch-lookups';
-import { delayAnswer } from './guard-connections';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
@@ -20,6 +20,9 @@ const NETWORKS = 10;
 const CODE_ATTEMPTS = { network: 100, browser: 10, order: 1000 };
 /** Maximum time a request waits until Postgres has counted it. */
 const SYNC_TIMEOUT_MS = 500;
+
+/** A client that repeats a request immediately gets one answer per second and connection. */
+export const delayAnswer = (): Promise<void> => delay(1000);
 
 /** Maximum numbers of requests per window. */
 interface RateLimitSettings {
@@ -53,11 +56,11 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
 
   return {
     /** @throws Problem `rate_limited` after a second */
-    async countAddress(ctx: Ctx & Pick<Context, 'req'>): Promise<void> {
+    async countAddress(ctx: Ctx): Promise<void> {
       try {
         await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
       } catch (error) {
-        await delayAnswer(ctx);
+        await delayAnswer();
         throw error;
       }
     },

@@ -3,9 +3,7 @@ import type { Logger } from 'pino';
 import { traceIdOf } from '../domain/request-context';
 import { requestContextFields, withRequestContext } from '../telemetry/current-request-context';
 import type { State } from './context';
-import type { RejectedRequest } from './reject-request';
 import { requestIdOf } from './request-id';
-import { countRejected } from './request-metrics';
 
 /** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
 const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
@@ -73,14 +71,5 @@ export function requestLog(log: Logger): Middleware<State> {
         'request',
       );
     }
-  };
-}
-
-/** Returns a function that logs and counts a request that was answered before Koa saw it. */
-export function reportRejected(log: Logger): (request: RejectedRequest) => void {
-  return (request) => {
-    const { requestId, method, path, problem } = request;
-    log.info({ request_id: requestId, method, path: shortenIds(path), status: problem.status }, 'request');
-    countRejected(request);
   };
 }

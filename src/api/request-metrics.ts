@@ -3,7 +3,6 @@ import type { Middleware } from 'koa';
 import { httpDuration, httpProblems, httpRequests, orderReads } from '../telemetry/metrics';
 import { routeOf } from '../telemetry/route';
 import type { State } from './context';
-import type { RejectedRequest } from './reject-request';
 
 /** Counts requests, their durations, the codes of their problems, and the sources of reads. */
 export function requestMetrics(): Middleware<State> {
@@ -22,12 +21,6 @@ export function requestMetrics(): Middleware<State> {
       if (source !== '') orderReads.inc({ source });
     }
   };
-}
-
-/** Counts a request that was answered before Koa saw it. */
-export function countRejected({ method = '', problem: { status, code } }: RejectedRequest): void {
-  httpRequests.inc({ method: knownMethod(method), route: 'none', status });
-  httpProblems.inc({ status, code });
 }
 
 /** Node's parser also accepts the methods of RTSP. */

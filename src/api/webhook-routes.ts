@@ -12,7 +12,8 @@ import { rotateSecret, setWebhookHeaders, testWebhook } from '../orders/webhook-
 import { listWebhooks, resendWebhook, resendWebhooks, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, bodyOf } from './body';
-import type { Context, RouteMiddleware, State } from './context';
+import type { RouteMiddleware, State } from './context';
+import { idOf } from './path-ids';
 import { sendListPage } from './send-list-page';
 import { validate, validateQuery } from './validate';
 
@@ -38,10 +39,10 @@ export function webhookRoutes(
     sendListPage(ctx, await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query)));
   });
   router.get('/webhook_event/:eventId', seller, async (ctx) => {
-    ctx.body = { data: await retrieveWebhook(deps, eventIdOf(ctx), sellerOf(ctx).id) };
+    ctx.body = { data: await retrieveWebhook(deps, idOf(ctx, 'eventId'), sellerOf(ctx).id) };
   });
   router.post('/webhook_event/:eventId/resend', seller, limitLocks, async (ctx) => {
-    const webhook = await resendWebhook(deps, eventIdOf(ctx), sellerOf(ctx).id);
+    const webhook = await resendWebhook(deps, idOf(ctx, 'eventId'), sellerOf(ctx).id);
     ctx.state.orderId = webhook.order_id;
     // The workflow sends the webhook later; the timeline reports the result.
     ctx.status = 202;
@@ -72,5 +73,3 @@ export function webhookRoutes(
   });
   return router;
 }
-
-const eventIdOf = (ctx: Context): string => (ctx.params.eventId ?? '').toLowerCase();

@@ -16,10 +16,13 @@ import {
 } from './hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, toFormValues, validateForm } from './application-form';
+import { notFound } from './order-core';
 import { type CheckoutState, checkoutState } from './checkout-state';
 import { enterCode } from './enter-code';
 import { NOT_USED } from './order-pages';
 import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/agreement';
+import { sandboxLenderPage } from './pages/action-required';
+import { lenderRedirectPage } from './pages/paying';
 import { REPLACES } from './pages/details';
 import { PAYMENT_TERM } from './pages/form';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
@@ -40,6 +43,12 @@ export function addApplicationRoutes(router: Router<State>, tools: RouteTools): 
   router.post('/withdraw', (ctx) => withdraw(tools, ctx));
   router.post('/confirmation', (ctx) => agree(tools, ctx));
   router.post('/continue', (ctx) => continueHere(tools, ctx));
+  router.get('/lender', (ctx) => showLender(tools, ctx));
+  router.get('/sandbox-lender', async (ctx) => {
+    const { order } = await tools.loadCheckout(ctx);
+    if (!order.sandbox) throw notFound('pay link');
+    sendPage(ctx, sandboxLenderPage(tools.pathOf(order.payLinkId)));
+  });
 }
 
 /** The customer chooses how to pay. */
@@ -110,7 +119,21 @@ async function submitApplicationForm(
     identity.isApplicant(ctx, latest) &&
     'applicant' in result &&
     isDeepStrictEqual(result.applicant, latest.application?.submitted?.applicant);
-  redirect(ctx, checkout, isUsed ? '' : NOT_USED);
+  const leaves = isUsed && checkoutState(latest) === 'action-required';
+  redirect(ctx, checkout, leaves ? 'lender/' : isUsed ? '' : NOT_USED);
+}
+
+/** Takes the customer to the page of the lender where an action is required. */
+async function showLender(
+  { identity, providerDetailsOf, loadCheckout, redirect }: RouteTools,
+  ctx: Context,
+): Promise<void> {
+  const checkout = await loadCheckout(ctx);
+  const { actionUrl } = checkout.application ?? {};
+  const isRequired = checkoutState(checkout) === 'action-required' && identity.isApplicant(ctx, checkout);
+  if (isRequired && actionUrl)
+    sendPage(ctx, lenderRedirectPage(providerDetailsOf(checkout.order).lenderName, actionUrl));
+  else redirect(ctx, checkout);
 }
 
 /** The customer ends the order after a decline or a failure. */
@@ -176,7 +199,8 @@ function isUnavailable(error: unknown): boolean {
   return isDatabaseUnavailable(error) || isProblem(error, 'service_unavailable');
 }
 
-async function waitForDecision(readLatest: RouteTools['readLatest'], { order }: Checkout): Promise<void> {
+/** Waits for the lender's answer, unless it takes longer than customers should wait for a page. */
+export async function waitForDecision(readLatest: RouteTools['readLatest'], { order }: Checkout): Promise<void> {
   const deadline = Date.now() + DECISION_WAIT_MS;
   while (checkoutState(await readLatest(order)) === 'waiting' && Date.now() < deadline) {
     await delay(DECISION_POLL_MS);

@@ -1,10 +1,10 @@
 import Router from '@koa/router';
 import type { Context, State } from './context';
 import { findLogo } from './db/branding';
-import type { Checkout, CheckoutDependencies } from './hosted-checkout';
+import { type Checkout, type CheckoutDependencies, returnFromLender } from './hosted-checkout';
 import { notFound } from './order-core';
 import type { ApplicantIdentity } from './applicant-identity';
-import { addApplicationRoutes } from './application-routes';
+import { addApplicationRoutes, waitForDecision } from './application-routes';
 import type { Csrf } from './csrf';
 import { createOrderPages } from './order-pages';
 import { addPaymentRoutes } from './payment-routes';
@@ -51,11 +51,23 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   router.get('/return', async (ctx) => {
     const checkout = await loadCheckout(ctx);
     const { status } = checkout.order;
+    if (await returnFromLender(deps, checkout)) await waitForDecision(readLatest, checkout);
     if (status === 'SUCCESSFUL' && identity.isApplicant(ctx, checkout)) sendPage(ctx, await pages.complete(checkout));
     else redirect(ctx, checkout);
   });
 
-  const tools = { deps, identity, limits, providerDetailsOf, pages, readForm, loadCheckout, readLatest, redirect };
+  const tools = {
+    deps,
+    identity,
+    limits,
+    pathOf,
+    providerDetailsOf,
+    pages,
+    readForm,
+    loadCheckout,
+    readLatest,
+    redirect,
+  };
   addApplicationRoutes(router, tools);
   addPaymentRoutes(router, tools);
 
@@ -67,7 +79,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   router.get('/logo', async (ctx) => {
     const logo = await lookUp(ctx, async ({ payLinkId }) => {
       const found = await findLogo(deps.db, payLinkId);
-      if (!found) throw notFound();
+      if (!found) throw notFound('logo');
       return found;
     });
     ctx.type = logo.type;

@@ -2,8 +2,12 @@ import { isCurrent } from './domain/payment';
 import type { OrderEvent } from '../domain/status';
 import { type Checkout, canAgree } from './hosted-checkout';
 
-/** Which page the applicant sees. It is derived from stored data only, so every tab shows the same. */
-export type CheckoutState = FormState | WaitingState | 'paying' | 'agreement' | 'complete' | ClosedState;
+/**
+ * Which page the applicant sees. It is derived from stored data only, so every tab shows the same. `action-required`: the
+ * customer has to act on a page of the lender.
+ */
+export type CheckoutState =
+  FormState | WaitingState | 'action-required' | 'paying' | 'agreement' | 'complete' | ClosedState;
 
 /**
  * The customer fills in a form. `retry`: the lender could not process the application. `pay-now-offered`: the lender
@@ -21,6 +25,7 @@ export type ClosedState = 'declined' | 'failed' | 'expired' | 'cancelled' | 'app
 const APPLICANT_STATES = [
   'waiting',
   'referred',
+  'action-required',
   'retry',
   'pay-now-offered',
   'bank',
@@ -84,8 +89,9 @@ function stateBeforeApplication({ order, application }: StoredCheckout): FormSta
   return term === 'PAY_NOW' ? 'bank' : 'details';
 }
 
-function stateOfApplication({ order, application }: StoredCheckout): FormState | WaitingState {
-  const { decision, referredAt, paymentTerm } = application ?? {};
+function stateOfApplication({ order, application }: StoredCheckout): FormState | WaitingState | 'action-required' {
+  const { decision, referredAt, actionUrl, paymentTerm } = application ?? {};
+  if (!decision && actionUrl) return 'action-required';
   if (!decision) return referredAt ? 'referred' : 'waiting';
   if (decision.kind === 'approved') return 'waiting';
   const canPayNow = order.allowedPaymentTerms.includes('PAY_NOW');

@@ -4,6 +4,7 @@ import type { Db } from '../db/pool';
 import {
   findApplication,
   recordAgreement,
+  recordReturn,
   replaceBrowser,
   storeApplication,
   upsertPaymentTerm,
@@ -124,6 +125,16 @@ export async function submitApplication(
   application: { applicant: Applicant; browserDigest: Buffer; replaces: string | undefined },
 ): Promise<void> {
   if (await storeApplication(deps.db, order.id, application)) await proceed(deps, order);
+}
+
+/**
+ * Has the lender asked again, because its customer comes back from its page.
+ * @returns false if the customer had nothing to do there
+ */
+export async function returnFromLender(deps: CheckoutDependencies, { order, application }: Checkout): Promise<boolean> {
+  if (!application?.actionUrl || !(await recordReturn(deps.db, order.id))) return false;
+  await proceed(deps, order);
+  return true;
 }
 
 /** True if the customer can agree: our lender approved, and there are repayments to show. */

@@ -19,7 +19,7 @@ export const paymentRequests = counter(
   'outcome',
 );
 
-const LENDER_OUTCOMES = ['approved', 'declined', 'failed', 'referred', 'unavailable', 'cancelled'];
+const LENDER_OUTCOMES = ['approved', 'declined', 'failed', 'referred', 'action_required', 'unavailable', 'cancelled'];
 /** The calls of a payment provider. */
 export const PAYMENT_CALLS = ['start', 'statusOf', 'cancel', 'refund'] as const;
 for (const mode of ACCOUNT_MODES) {

@@ -8,6 +8,7 @@ import { type WaitingState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { type Html, html } from './html';
 import type { Page } from './layout';
+import { actionRequiredPage } from './pages/action-required';
 import { agreementPage } from './pages/agreement';
 import { type BankOptions, chooseBankPage } from './pages/bank';
 import { choicePage } from './pages/choice';
@@ -183,6 +184,11 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
           bank: bankName(providerDetails, payment?.bank ?? ''),
           update: { path, url: `${path}/return/`, isRefreshing, waitedMs: payment?.ageMs ?? 0 },
         });
+      case 'action-required': {
+        const waitedMs = Date.now() - (application?.submitted?.at.getTime() ?? 0);
+        const update = { path, url: `${path}/`, isRefreshing, waitedMs };
+        return actionRequiredPage({ providerDetails, update, code: await codeOf(checkout) });
+      }
       case 'waiting':
       case 'referred':
       case 'confirming':

@@ -57,7 +57,7 @@ export function createRequestReader({ deps, csrf, identity, providerDetailsOf, l
   async function lookUp<T>(ctx: Context, find: (payLink: PayLink) => Promise<T>): Promise<T> {
     const payLinkId = ((ctx.params as { payLinkId?: string }).payLinkId ?? '').toLowerCase();
     const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId) : undefined;
-    if (sellerId === undefined) throw notFound();
+    if (sellerId === undefined) throw notFound('pay link');
     const isApplicant = async (): Promise<boolean> => {
       const found = await findApplicant(payLinkId);
       if (!found) return false;
@@ -66,7 +66,7 @@ export function createRequestReader({ deps, csrf, identity, providerDetailsOf, l
     };
     // The count can need a statement too.
     return reads.run(sellerId, async () => {
-      if (!(await limits.countPayLink(ctx, payLinkId, isApplicant))) throw notFound();
+      if (!(await limits.countPayLink(ctx, payLinkId, isApplicant))) throw notFound('pay link');
       return find({ payLinkId, sellerId });
     });
   }

@@ -16,6 +16,8 @@ export interface RouteTools {
   loadCheckout: (ctx: Context) => Promise<Checkout>;
   /** Reads an order again, which may have changed. */
   readLatest: (order: Checkout['order']) => Promise<Checkout>;
+  /** The path of an order's pages. */
+  pathOf: (payLinkId: string) => string;
   /** @param suffix is added to the path of the order's page */
   redirect: (ctx: Context, checkout: Checkout, suffix?: string) => void;
 }

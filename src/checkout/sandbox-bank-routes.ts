@@ -17,7 +17,7 @@ export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: str
     const { paymentId = '' } = ctx.params as { paymentId?: string };
     const payment = isUuid(paymentId) ? await bank.find(paymentId.toLowerCase()) : undefined;
     // A payment that was cancelled and never started has no page.
-    if (!payment?.details) throw notFound();
+    if (!payment?.details) throw notFound('payment');
     return { ...payment, ...payment.details };
   }
 

@@ -1,5 +1,5 @@
 /** How the sandbox lender decides on the application of a test customer. */
-export type LenderOutcome = 'approved' | 'declined' | 'failed' | 'referred' | 'referred-declined' | 'outage';
+export type LenderOutcome = 'approved' | 'declined' | 'failed' | 'verify' | 'referred' | 'referred-declined' | 'outage';
 
 /** A customer for tests. Each one always has the same outcome. */
 export interface TestCustomer<T extends string> {
@@ -13,6 +13,7 @@ export interface TestCustomer<T extends string> {
 export const LENDER_TEST_CUSTOMERS: readonly TestCustomer<LenderOutcome>[] = [
   { name: 'approved', outcome: 'is approved immediately, like every address that is not listed here' },
   { name: 'declined', outcome: 'is declined (credit check), and can pay now if the order allows it' },
+  { name: 'verify', outcome: 'confirms an identity on a page of the lender, then is approved' },
   { name: 'referred', outcome: 'is reviewed for `SANDBOX_REFERRAL_MS` (20 s), then approved' },
   { name: 'referred-declined', outcome: 'is reviewed for `SANDBOX_REFERRAL_MS`, then declined' },
   { name: 'failed', outcome: 'cannot be processed by the lender, and can try again' },

@@ -26,20 +26,4 @@ export class FairQueue<T, Owner = string> {
     if (items.length > 0) this.owners.set(owner, items);
     return item;
   }
-
-  /** Removes all items of the owner with most of them. */
-  shiftLargest(): T[] {
-    const [owner, items] = largestEntry(this.owners, ({ length }) => length) ?? [];
-    if (owner === undefined || !items) return [];
-    this.owners.delete(owner);
-    this.count -= items.length;
-    return items;
-  }
-}
-
-/** Returns the entry with the largest value; undefined if the map is empty. */
-export function largestEntry<K, V>(map: ReadonlyMap<K, V>, sizeOf: (value: V) => number): [K, V] | undefined {
-  let largest: [K, V] | undefined;
-  for (const entry of map) if (!largest || sizeOf(entry[1]) > sizeOf(largest[1])) largest = entry;
-  return largest;
 }

@@ -30,7 +30,7 @@ const http = z
     // The seller documentation promises 64 KiB.
     maxBodyBytes: setting(
       'MAX_BODY_BYTES',
-      bytes(65_536, 16_777_216).default(65_536),
+      bytes(65_536, 1_048_576).default(65_536),
       'Largest request body, uncompressed.',
     ),
     maxHeaderBytes: setting(

@@ -30,7 +30,7 @@ export const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an ht
 export const baseUrl = () =>
   httpUrl()
     .regex(/^[^/]+\/\/[^\\/?#@]+(\/[^\\?#]*)?$/, 'must have no user name, query or fragment')
-    .transform((url) => url.replace(/\/+$/, ''));
+    .transform((url) => new URL(url).href.replace(/\/+$/, ''));
 
 /** True for https, and for http on this machine. */
 export function isSafe(url: string): boolean {

@@ -30,19 +30,10 @@ export const PROBLEMS = {
     status: 400,
     title: 'The request body is not valid JSON',
     cause:
-      'The body is empty, is not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
+      'The body is empty, incomplete or not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
       'place: line and column, counted from 1, and the characters before it.',
     cure: 'Fix the request. Nothing changed.',
     example: { detail: 'The body is not valid JSON: `}` is unexpected at line 1, column 28, after `": 1234.5,`.' },
-  },
-  bad_request: {
-    status: 400,
-    title: 'The request could not be read',
-    cause:
-      'It is not valid HTTP, has no `Host` header, has an `Expect` header other than `100-continue`, or its body is ' +
-      'incomplete.',
-    cure: 'Fix the request. Nothing changed.',
-    example: { detail: 'The Expect header supports 100-continue only.' },
   },
   invalid_idempotency_key: {
     status: 400,
@@ -58,7 +49,7 @@ export const PROBLEMS = {
     title: 'The API key is missing or invalid',
     cause:
       'The key is missing, unknown or revoked, its account is disabled, or it is the wrong kind of key, such as a seller key ' +
-      'on a checkout endpoint.',
+      'on a checkout endpoint or a webhook secret. `detail` states what the header has instead.',
     cure:
       'Check the key; `connection_check` shows whether it works. The operator creates, replaces and revokes keys. Requests ' +
       'without a valid key count towards the limit of their address.',
@@ -71,8 +62,7 @@ export const PROBLEMS = {
   sandbox_only: {
     status: 403,
     title: 'Only a sandbox account can do this',
-    cause:
-      'The call simulates a customer, or retrieves a webhook to forward it, and the account is live. Nothing changed.',
+    cause: 'The call simulates a customer, and the account is live. Nothing changed.',
     cure: 'Use the key and the orders of a sandbox account.',
     example: { detail: 'The order belongs to a live account. Only orders of a sandbox account can be simulated.' },
   },
@@ -80,10 +70,12 @@ export const PROBLEMS = {
     status: 404,
     title: 'Not found',
     cause:
-      'The path does not exist, as `detail` then states, or the resource does not exist or belongs to another seller: the ' +
-      'response does not reveal which of these two.',
-    cure: 'Check the IDs, and that the key belongs to the right seller.',
-    example: { detail: 'The resource does not exist or belongs to another seller.' },
+      'The path does not exist, an ID in it is not a UUID, it names another seller than that of the key, or the resource does ' +
+      'not exist or belongs to another seller. `detail` states which, except for the last two, which have the same response.',
+    cure: 'Check the IDs, and that the key belongs to the right seller: `detail` names the seller of the key.',
+    example: {
+      detail: 'The key belongs to the seller 2c9d6f0a-8f7e-4c55-b1d4-90b7a3a1c6e2, which has no order with this ID.',
+    },
   },
   method_not_allowed: {
     status: 405,
@@ -92,15 +84,6 @@ export const PROBLEMS = {
     cure: 'Fix the request.',
     example: { detail: 'This path supports DELETE, GET, HEAD.' },
     headers: ['Allow'],
-  },
-  request_timeout: {
-    status: 408,
-    title: 'The request took too long to arrive',
-    cause:
-      'The headers took longer than 10 seconds to arrive, or the whole request longer than 20. Operators can change both ' +
-      'limits.',
-    cure: 'Repeat the request. Nothing changed.',
-    example: { detail: 'The request did not arrive in time. Nothing changed.' },
   },
   duplicate_reference: {
     status: 409,
@@ -266,20 +249,10 @@ export const PROBLEMS = {
     title: 'Too many requests',
     cause:
       'A limit in `RateLimit-Policy` is exceeded: for the key, for the seller, or, for requests without a valid key, for the ' +
-      'IP address. Also returned if more than four webhook tests of a seller run at the same time, or if a caller does not ' +
-      'read its responses.',
+      'IP address. Also returned if more than four webhook tests of a seller run at the same time.',
     cure: 'Wait for the number of seconds in `Retry-After`. Nothing changed.',
     example: { detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.' },
     headers: ['Retry-After'],
-  },
-  headers_too_large: {
-    status: 431,
-    title: 'The request headers are too large',
-    cause:
-      'The request line and headers together are larger than the limit, by default 16 KiB, or there are more than 200 ' +
-      'headers. `detail` contains the limit.',
-    cure: 'Send fewer or smaller headers. Nothing changed.',
-    example: { detail: 'The request line and headers exceed the limit of 16384 bytes.' },
   },
   internal_error: {
     status: 500,

@@ -16,7 +16,7 @@ export async function readStored(
   sellerId?: string,
 ): Promise<StoredOrder> {
   const stored = isUuid(orderId) ? await findOrder(deps.db, orderId, sellerId) : undefined;
-  if (!stored) throw notFound();
+  if (!stored) throw notFound('order', sellerId);
   return stored;
 }
 
@@ -26,7 +26,7 @@ export async function readStored(
  */
 export async function readByPayLink(deps: Pick<OrderDependencies, 'db'>, payLinkId: string): Promise<StoredOrder> {
   const stored = isUuid(payLinkId) ? await findOrderByPayLink(deps.db, payLinkId) : undefined;
-  if (!stored) throw notFound();
+  if (!stored) throw notFound('pay link');
   return stored;
 }
 

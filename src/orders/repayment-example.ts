@@ -24,13 +24,13 @@ export async function retrieveRepaymentExample(
   amountPence: number,
 ): Promise<RepaymentExampleBody> {
   const account = quote && isUuid(sellerId) ? await findAccount(db, sellerId) : undefined;
-  if (!account || account.disabledAt !== null) throw notFound();
+  if (!account || account.disabledAt !== null) throw notFound('seller with repayments');
   const { maxOrderAmountPence: maximum } = account;
   if (maximum !== null && amountPence > maximum) {
     const detail = `must be at most ${formatPence(maximum)}, the limit of the account`;
     throw invalidRequest([{ code: 'too_big', detail, parameter: 'amount' }]);
   }
   const example = quote?.(account, amountPence);
-  if (!example) throw notFound();
+  if (!example) throw notFound('seller with repayments');
   return example;
 }

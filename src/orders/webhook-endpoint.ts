@@ -30,7 +30,7 @@ export async function rotateSecret(
     const outcome = 'The database is unavailable, and the outcome is unknown.';
     throw unavailable(`${outcome} Repeating the call may create another secret.`, error);
   }
-  if (!rotation) throw notFound();
+  if (!rotation) throw notFound('seller');
   if (rotation.kind === 'too_many') throw tooManySecrets(rotation.possibleAt);
   return { webhook_secret: secret, previous_valid_until: rotation.previousValidUntil?.toISOString() ?? null };
 }

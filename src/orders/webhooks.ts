@@ -44,7 +44,7 @@ export async function retrieveWebhook(
   const [sent, webhook] = isUuid(eventId)
     ? await Promise.all([findWebhookBody(db, eventId, sellerId), findListedWebhook(db, eventId, sellerId)])
     : [];
-  if (!sent || !webhook) throw notFound();
+  if (!sent || !webhook) throw notFound('webhook', sellerId);
   const timestamp = Math.floor((await readClock(db)).getTime() / 1000);
   const signature = signWebhook(await activeWebhookSecrets(db, keys, sellerId), eventId, timestamp, sent.body);
   return {
@@ -68,7 +68,7 @@ export async function resendWebhook(
   sellerId: string,
 ): Promise<WebhookEventBody> {
   const webhook = isUuid(eventId) ? await findListedWebhook(deps.db, eventId, sellerId) : undefined;
-  if (!webhook) throw notFound();
+  if (!webhook) throw notFound('webhook', sellerId);
   const order = await readStored(deps, webhook.orderId);
   // A new run would begin without the changes that the row lacks.
   if (order.workflowVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));

@@ -226,6 +226,35 @@ visit('the page that offers Pay now after a decline is accessible', async ({ pag
   await inspect(page, 'pay-now-offered');
 });
 
+visit('a customer is sent to the page of the lender, and continues after coming back', async ({ page }) => {
+  const { id, url } = await startApplication(page);
+  await apply(page, { email: 'verify@bloggs.example' });
+  await expectPage(page, 'Confirm your identity');
+  await inspect(page, 'sandbox-lender');
+  await page.goto(`${url}?refresh=off`);
+  await expectPage(page, 'Continue at Sandbox Lender');
+  await inspect(page, 'action-required');
+  await page.getByRole('link', { name: 'Continue to Sandbox Lender' }).click();
+  await expectPage(page, 'Confirm your identity');
+  await page.getByRole('link', { name: 'Confirm and go back' }).click();
+  await page.locator('h1', { hasText: 'You are approved' }).waitFor();
+  await expectWebhooks(id, 'PENDING', 'APPROVED');
+});
+
+visit(
+  'a document opens in a new tab, which keeps what was typed and has a way back to the order',
+  async ({ context, page }) => {
+    await startApplication(page);
+    await page.getByLabel('Business name').fill('Bloggs & Daughters Ltd');
+    const opened = context.waitForEvent('page');
+    await page.getByRole('link', { name: 'How your data is used' }).click();
+    const tab = await opened;
+    await tab.getByRole('link', { name: 'Back to your order' }).click();
+    await expectPage(tab, 'About your business');
+    expect(await page.inputValue('#business_name')).toBe('Bloggs & Daughters Ltd');
+  },
+);
+
 visit('a customer whose application could not be processed corrects it and tries again', async ({ page }) => {
   const { id } = await startApplication(page);
   await apply(page, { email: 'failed@bloggs.example' });

@@ -1,4 +1,4 @@
-import { verifyWebhook } from '../../src/client/verify-webhook';
+import { verifyWebhook } from '../../packages/client/src/verify-webhook';
 import { runCli } from '../support/cli';
 import { openOrder } from '../support/orders';
 import { killProcesses } from '../support/processes';

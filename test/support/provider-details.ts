@@ -26,6 +26,8 @@ export const PAID_LATER: Application = {
   paymentTerm: 'PAY_LATER',
   submitted: null,
   referredAt: null,
+  actionUrl: null,
+  returnedAt: null,
   decision: { kind: 'approved', offer: PROVIDER_DETAILS.quote(ORDER, '2026-03-01') },
   decidedAt: null,
   agreedAt: new Date('2026-03-01T10:00:00Z'),

@@ -230,6 +230,11 @@ test.each([
   ]);
 });
 
+test('CHECKOUT_BASE_URL is normalized, so that links to it have no blanks and no dot segments', () => {
+  const { checkoutBaseUrl } = loadConfig({ ...REQUIRED, CHECKOUT_BASE_URL: ' https://Shop.example:443/a b/../c d/' });
+  expect(checkoutBaseUrl).toBe('https://shop.example/c%20d');
+});
+
 describe.each(['CHECKOUT_BASE_URL', 'API_PUBLIC_URL'])('%s over plain http', (name) => {
   const urls = ['http://shop.example', 'http://10.0.0.1', 'http://localhost.example', 'HTTP://127.0.0.1.example'];
 

@@ -29,12 +29,13 @@ ${wholeExample()}
 | \`type\` | URL of the documentation of the code: a section of this page. |
 | \`status\`, \`title\` | HTTP status and a short summary of the code. |
 | \`detail\` | Human-readable explanation of this occurrence. The wording may change. |
-| \`instance\` | Path of the request, without the query; \`/\` if the request could not be read. |
+| \`instance\` | Path of the request, without the query. |
 | \`request_id\` | The value of the header \`X-Request-Id\`. Include it in support requests. |
 | \`errors\` | At least one entry with a \`code\` and a \`detail\`. If the error is in a field, \`code\` is a [field error code](#field-error-codes) and \`pointer\` (a JSON pointer into the body) or \`parameter\` (a query parameter) names the field. Otherwise \`code\` is the code of the problem. |
 
-Handle errors by \`code\`. New codes may be added for problems and for fields; handle an unknown code by its \`status\`. A proxy in front of the
-API can respond with a body of its own, such as the HAProxy of [Compose](containers.md) with a 408 if a request takes longer than 10 seconds
+Handle errors by \`code\`. New codes may be added for problems and for fields; handle an unknown code by its \`status\`. A request that
+is not valid HTTP, takes too long to arrive (10 s for the headers, 20 s in all) or has more than 16 KiB of headers gets a 400, 408 or 431
+without a body. A proxy in front of the API can respond with a body of its own, such as the HAProxy of [Compose](containers.md) with a 408 if a request takes longer than 10 seconds
 to arrive. The TypeScript client reports it as [\`unexpected_response\`](client.md).
 
 Use a timeout of 30 seconds. After it, the outcome is unknown.

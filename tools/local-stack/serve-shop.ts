@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createClient } from '../../src/client';
+import { createClient } from 'order-service-client';
 import type { ProcessPart } from '../../src/entry-point';
 import { PACKAGE_ROOT } from '../../src/package';
 import type { DemoAccess } from './demo';

@@ -24,7 +24,8 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
   const { rows } = await db.query<ApplicationRow>(
     `select id, order_id as "orderId", payment_term as "paymentTerm", business_name as "businessName",
        company_number as "companyNumber", email, monthly_turnover_pence as "monthlyTurnoverPence",
-       submitted_at as "submittedAt", referred_at as "referredAt", decision, decided_at as "decidedAt", decline_code as "declineCode", offer,
+       submitted_at as "submittedAt", referred_at as "referredAt", action_url as "actionUrl",
+       returned_at as "returnedAt", decision, decided_at as "decidedAt", decline_code as "declineCode", offer,
        agreed_at as "agreedAt", browser_digest as "browserDigest", code_number as "codeNumber", purged_at as "purgedAt"
      from application where order_id = $1`,
     [orderId],
@@ -33,12 +34,24 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
 }
 
 function toApplication(row: ApplicationRow): Application {
-  const { id, orderId, paymentTerm, referredAt, decidedAt, agreedAt, browserDigest, codeNumber } = row;
+  const {
+    id,
+    orderId,
+    paymentTerm,
+    referredAt,
+    actionUrl,
+    returnedAt,
+    decidedAt,
+    agreedAt,
+    browserDigest,
+    codeNumber,
+  } = row;
   const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt } = row;
   const applicant = { businessName, companyNumber, email, monthlyTurnoverPence: Number(monthlyTurnoverPence) };
   const submitted = purgedAt ? null : submittedAt && { applicant, at: submittedAt };
   const decision = toDecision(row);
-  return { id, orderId, paymentTerm, submitted, referredAt, decision, decidedAt, agreedAt, browserDigest, codeNumber };
+  const lender = { referredAt, actionUrl, returnedAt, decision, decidedAt };
+  return { id, orderId, paymentTerm, submitted, ...lender, agreedAt, browserDigest, codeNumber };
 }
 
 function toDecision({ decision, declineCode, offer }: ApplicationRow): LenderDecision | null {
@@ -86,6 +99,7 @@ export async function storeApplication(
   const { rowCount } = await db.query(
     `update application set business_name = $2, company_number = $3, email = $4, monthly_turnover_pence = $5,
        submitted_at = now(), browser_digest = $6, decision = null, decided_at = null, referred_at = null,
+       action_url = null, returned_at = null,
        id = case when submitted_at is null then id else gen_random_uuid() end
      where order_id = $1 and payment_term = 'PAY_LATER' and not ${HAS_PAYMENT}
        and case when submitted_at is null then $7::text is null else decision = 'failed' and id::text = $7 end
@@ -98,7 +112,7 @@ export async function storeApplication(
 /** Records the lender's decision. Later decisions are ignored. */
 export async function recordDecision(db: DbClient, applicationId: string, decision: LenderDecision): Promise<void> {
   await db.query(
-    `update application set decision = $2, decided_at = now(), decline_code = $3, offer = $4
+    `update application set decision = $2, decided_at = now(), action_url = null, decline_code = $3, offer = $4
      where id = $1 and decision is null`,
     [
       applicationId,
@@ -110,7 +124,26 @@ export async function recordDecision(db: DbClient, applicationId: string, decisi
 }
 
 export async function recordReferral(db: DbClient, applicationId: string): Promise<void> {
-  await db.query('update application set referred_at = coalesce(referred_at, now()) where id = $1', [applicationId]);
+  await db.query('update application set referred_at = coalesce(referred_at, now()), action_url = null where id = $1', [
+    applicationId,
+  ]);
+}
+
+/** Records that the customer has to act on the lender's page at this URL. */
+export async function recordAction(db: DbClient, applicationId: string, url: string): Promise<void> {
+  await db.query('update application set action_url = $2 where id = $1 and decision is null', [applicationId, url]);
+}
+
+/**
+ * Records that the customer has come back from the lender's page.
+ * @returns false if there was none to act on
+ */
+export async function recordReturn(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'update application set action_url = null, returned_at = now() where order_id = $1 and action_url is not null',
+    [orderId],
+  );
+  return rowCount === 1;
 }
 
 /**
@@ -156,7 +189,7 @@ export async function purgeApplicantData(db: DbClient, retentionMs: number, limi
        delete from application where id in (select id from old where not kept)
      ), stripped as (
        update application set purged_at = now(), business_name = null, company_number = null, email = null,
-         monthly_turnover_pence = null
+         monthly_turnover_pence = null, action_url = null
        where id in (select id from old where kept)
      )
      select from old`,

@@ -55,6 +55,10 @@ export interface Application {
   submitted: { applicant: Applicant; at: Date } | null;
   /** When the lender first answered that it decides later. */
   referredAt: Date | null;
+  /** The lender's page where the customer has to act; null if there is none, or the customer has come back. */
+  actionUrl: string | null;
+  /** When the customer last came back from the lender's page. */
+  returnedAt: Date | null;
   decision: LenderDecision | null;
   decidedAt: Date | null;
   /** When the customer agreed to the offer, or the bank confirmed the payment. */

@@ -9,15 +9,26 @@ export interface LenderApplication {
   amountPence: number;
   pricing: Pricing;
   applicant: Applicant;
+  /** Where the customer goes after the lender's own page, whatever happened there. */
+  returnUrl: string;
+  /** When the customer last came back there, which proves nothing. Null if that has not happened. */
+  returnedAt: Date | null;
   submittedAt: Date;
   /** Now, by the clock of Postgres, as `submittedAt` is. The clocks of workers may differ. */
   askedAt: Date;
 }
 
-export type LenderAnswer = LenderDecision | { kind: 'referred'; askAgainMs: number };
+/**
+ * `referred`: the lender decides later. `action_required`: the customer first has to act on a page of the lender, such as
+ * prove an identity or sign. The lender is asked again after `askAgainMs`, and when the customer comes back.
+ */
+export type LenderAnswer =
+  | LenderDecision
+  | { kind: 'referred'; askAgainMs: number }
+  | { kind: 'action_required'; url: string; askAgainMs: number };
 
 /**
- * Decides on applications. It is asked again after every error and every `referred`, and two workers may ask at the
+ * Decides on applications. It is asked again until it has decided, and two workers may ask at the
  * same time, so it must treat a repeated id as the same application.
  */
 export interface Lender {

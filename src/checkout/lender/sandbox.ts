@@ -4,6 +4,8 @@ import { londonDate } from '../calendar';
 import { LENDER_TEST_CUSTOMERS, type LenderOutcome } from '../test-customers';
 
 const MAX_INSTALMENTS = 3;
+/** How often the lender is asked while the customer is on its page. */
+const VERIFY_AGAIN_MS = 60_000;
 /** The amount that a business can pay later, as a multiple of its monthly turnover. */
 const AFFORDABLE_TURNOVERS = 2;
 
@@ -17,12 +19,19 @@ export function createSandboxLender(referralMs: number): Lender {
     monthlyInstalments(amountPence, MAX_INSTALMENTS, today, pricing);
 
   function decide(application: LenderApplication): LenderAnswer {
-    const { applicant, amountPence, submittedAt, askedAt } = application;
+    const { applicant, amountPence, returnUrl, returnedAt, submittedAt, askedAt } = application;
     const outcome = outcomeOf(applicant.email);
     const ageMs = askedAt.getTime() - submittedAt.getTime();
     if (outcome === 'outage' && ageMs < referralMs) throw new LenderUnavailable('the sandbox simulates an outage');
     if (outcome.startsWith('referred') && ageMs < referralMs) {
       return { kind: 'referred', askAgainMs: Math.max(referralMs - ageMs, 1) };
+    }
+    if (outcome === 'verify' && !returnedAt) {
+      return {
+        kind: 'action_required',
+        url: new URL('../sandbox-lender/', returnUrl).href,
+        askAgainMs: VERIFY_AGAIN_MS,
+      };
     }
     if (outcome === 'failed') return { kind: 'failed' };
     if (outcome.endsWith('declined')) return { kind: 'declined', code: 'credit_check' };

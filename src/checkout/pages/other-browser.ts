@@ -38,6 +38,11 @@ const TEXTS: Record<ApplicantState, Texts> = {
     text: 'An application for this order was submitted. The lender needs more time to decide.',
     next: 'code',
   },
+  'action-required': {
+    title: 'The lender needs one more step',
+    text: 'An application for this order was submitted. The person who applied has to continue at the lender.',
+    next: 'code',
+  },
   retry: NOT_COMPLETE,
   'pay-now-offered': NOT_COMPLETE,
   bank: NOT_COMPLETE,

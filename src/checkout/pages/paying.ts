@@ -2,6 +2,7 @@ import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
+import type { Step } from '../steps';
 import { type FormContext, form } from './form';
 import { type AutoUpdate, autoUpdate } from './waiting';
 
@@ -37,10 +38,19 @@ export function payingPage(options: PayingOptions): Page {
 
 /** Takes the customer to the bank's page. A link, because browsers may not follow a form to another host here. */
 export function bankRedirectPage(bank: string, url: string): Page {
-  const title = `Taking you to ${bank}`;
+  return leavingPage(bank, url, 'Your payment', 'You approve the payment there');
+}
+
+/** Takes the customer to a page of the lender. */
+export function lenderRedirectPage(lenderName: string, url: string): Page {
+  return leavingPage(lenderName, url, 'Your application', 'You do one more step there');
+}
+
+function leavingPage(name: string, url: string, step: Step, what: string): Page {
+  const title = `Taking you to ${name}`;
   const content: Html = html`<p class="icon busy"></p>
     <h1>${title}</h1>
-    <p>You approve the payment there, and come back here afterwards.</p>
-    <a class="button" href="${url}">Continue to ${bank}</a>`;
-  return { title, step: 'Your payment', refresh: { afterSeconds: 0, url }, content };
+    <p>${what}, and come back here afterwards.</p>
+    <a class="button" href="${url}">Continue to ${name}</a>`;
+  return { title, step, refresh: { afterSeconds: 0, url }, content };
 }

@@ -25,6 +25,7 @@ Guides: ${guides}.
   and any other method 405 (\`method_not_allowed\`), both with the header \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
   handle an unknown code by its HTTP status. The \`type\` of an error is the URL of its documentation, with cause and cure.
+  A request that cannot be read as HTTP gets a 400, 408 or 431 without a body.
 - **Retries**: repeat a request after no response, a 408, a 429 or a 5xx, and after \`idempotency_key_in_progress\`.
   If the response has \`Retry-After\`, wait that many seconds first. Send an \`Idempotency-Key\` with \`createOrder\`; then a
   repeated request creates no second order. A repeated \`rotateWebhookSecret\` creates another secret, and a repeated

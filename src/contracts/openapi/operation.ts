@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { ProblemCode } from '../problem-table';
 import { HEADERS, IF_MATCH, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
-import { problemResponses } from './problem-responses';
+import { UNREADABLE, problemResponses } from './problem-responses';
 
 export const TAGS = [
   { name: 'Orders', description: 'Create, retrieve, list and cancel orders.' },
@@ -41,12 +41,9 @@ interface Operation {
 
 /** Errors of every operation; `unauthorized` only of those that require a key. */
 const COMMON_ERRORS: readonly ProblemCode[] = [
-  'bad_request',
   'unauthorized',
   'not_found',
-  'request_timeout',
   'rate_limited',
-  'headers_too_large',
   'internal_error',
   'service_unavailable',
 ];
@@ -97,6 +94,7 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
           headers: z.object({ ...STANDARD_HEADERS, ...response.headers, ETag: HEADERS.etag }),
         },
       }),
+      ...UNREADABLE,
       ...problemResponses(errors),
     },
   };

@@ -12,8 +12,12 @@ const OWN_HEADERS = {
   ETag: HEADERS.etag,
 };
 
-/** Errors of requests that cannot be read. They occur before rate limits are applied. */
-export const UNREADABLE: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'headers_too_large'];
+/** Responses to requests that cannot be read as HTTP. They come before everything else, and have no body. */
+export const UNREADABLE: ZodOpenApiResponsesObject = {
+  '400': { id: 'InvalidHttp', description: 'The request is not valid HTTP. The response has no body.' },
+  '408': { id: 'RequestTimeout', description: 'The request did not arrive in time. The response has no body.' },
+  '431': { id: 'HeadersTooLarge', description: 'The request headers are too large. The response has no body.' },
+};
 
 /** The responses for these errors, by status. Each lists its codes, with an example of each. */
 export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
@@ -49,7 +53,7 @@ function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject
 /** A header that only some of the codes have is optional. */
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
-    ...(UNREADABLE.includes(code) ? { 'X-Request-Id': HEADERS.requestId } : STANDARD_HEADERS),
+    ...STANDARD_HEADERS,
     'Cache-Control': HEADERS.cacheControl,
     ...Object.fromEntries((problemEntry(code).headers ?? []).map((name) => [name, OWN_HEADERS[name]])),
   }));

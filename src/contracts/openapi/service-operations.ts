@@ -55,13 +55,14 @@ const document = publicOperation(
       description: 'Not changed since the version in If-None-Match',
       headers: FILE_HEADERS,
     },
-    ...problemResponses([...UNREADABLE, 'rate_limited', 'internal_error']),
+    ...UNREADABLE,
+    ...problemResponses(['rate_limited', 'internal_error']),
   },
 );
 
 const live = publicOperation('checkLiveness', 'Check liveness', 'Returns 200 while the process runs.', {
   '200': healthResponse('The process is running', { status: 'ok', version: '1.0.0' }),
-  ...problemResponses(UNREADABLE),
+  ...UNREADABLE,
 });
 
 const ready = publicOperation(
@@ -71,7 +72,7 @@ const ready = publicOperation(
   {
     '200': healthResponse('The process can serve requests', { status: 'ok', database: 'ok' }),
     '503': healthResponse('The process cannot serve requests now', { status: 'not serving', database: 'ok' }),
-    ...problemResponses(UNREADABLE),
+    ...UNREADABLE,
   },
 );
 
@@ -83,7 +84,7 @@ const serving = publicOperation(
   {
     '200': healthResponse('The process accepts requests', { status: 'ok' }),
     '503': healthResponse('The process starts or drains', { status: 'not serving' }),
-    ...problemResponses(UNREADABLE),
+    ...UNREADABLE,
   },
 );
 

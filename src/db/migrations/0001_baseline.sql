@@ -257,6 +257,10 @@ create table application (
   code_number integer not null default 0,
   -- When the lender first replied that it decides later.
   referred_at timestamptz,
+  -- The lender's page where the customer has to act, until the customer comes back or the lender decides.
+  action_url text,
+  -- When the customer last came back from it.
+  returned_at timestamptz,
   decision text check (decision in ('approved', 'declined', 'failed')),
   decided_at timestamptz,
   decline_code text,

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { signWebhook } from '../../../src/webhooks/sign';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../src/package';
+import { packClient } from '../../support/pack-client';
 import { BASE } from '../../support/api';
 import { startTestServer } from '../../support/listening-server';
 import { installed } from '../../support/installed';
@@ -52,7 +53,7 @@ beforeAll(() => {
   cpSync(path.join(PACKAGE_ROOT, 'examples'), path.join(folder, 'examples'), { recursive: true });
   const run = (command: string, ...args: string[]) =>
     execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  const tarball = run(process.execPath, path.join(PACKAGE_ROOT, 'tools/pack-client.mjs')).trim();
+  const tarball = packClient(folder);
   run('npm', 'install', '--offline', '--no-audit', '--no-fund', `./${tarball}`);
   mkdirSync(path.join(folder, 'node_modules'), { recursive: true });
   symlinkSync(path.join(PACKAGE_ROOT, 'node_modules/express'), path.join(folder, 'node_modules/express'));

@@ -271,14 +271,12 @@ console.log(JSON.stringify(seen));`;
   test('the examples type-check', () => {
     const shop = path.join(folder, 'shop');
     mkdirSync(path.join(shop, 'node_modules'), { recursive: true });
-    for (const [name, target] of Object.entries({ 'order-service': '.', '@types': 'node_modules/@types' })) {
-      symlinkSync(path.join(PACKAGE_ROOT, target), path.join(shop, 'node_modules', name));
-    }
+    symlinkSync(path.join(PACKAGE_ROOT, 'node_modules/@types'), path.join(shop, 'node_modules/@types'));
     writeFileSync(path.join(shop, 'orders.mts'), orders!);
     writeFileSync(path.join(shop, 'webhooks.mts'), webhooks!);
     const tsc = path.join(PACKAGE_ROOT, 'node_modules/typescript/bin/tsc');
     // The package's own declarations are tested in test/extended/client/package.test.ts.
-    const paths = { 'order-service/client': [path.join(PACKAGE_ROOT, 'src/client/index.ts')] };
+    const paths = { 'order-service-client': [path.join(PACKAGE_ROOT, 'packages/client/src/index.ts')] };
     const compilerOptions = { noEmit: true, strict: true, skipLibCheck: true, module: 'node20', target: 'es2022' };
     const tsconfig = { compilerOptions: { ...compilerOptions, types: ['node'], paths }, include: ['*.mts'] };
     writeFileSync(path.join(shop, 'tsconfig.json'), JSON.stringify(tsconfig));

@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import Koa from 'koa';
-import { listen } from '../../../src/api/http-server';
 import { loadConfig } from '../../../src/config';
 import type { ProblemCode } from '../../../src/contracts/problem-table';
 import { freePort } from '../../../tools/local-stack/ports';
@@ -10,9 +6,7 @@ import { MAX_ACTIVE_SECRETS } from '../../../src/db/secrets';
 import { startServer } from '../../../src/server';
 import { type ApiResponse, type Api, BASE, apiOf } from '../../support/api';
 import { holdTransaction } from '../../support/database';
-import { HTTP } from '../../support/http-settings';
 import { openOrder } from '../../support/orders';
-import { parseRaw, sendRaw } from '../../support/raw-http';
 import { log, type Stack } from '../../support/stack';
 
 const ORDER = { amount: 1234.5, reference: '10042' };
@@ -21,7 +15,6 @@ const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
 /** Provokes each error with a real HTTP request. The responses are the examples of docs/errors.md. */
 export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResponse>> = {
   malformed_json: ({ api }) => api.create({}, { body: '{"data": {"amount": 1234.5,}}' }),
-  bad_request: async ({ api }) => parseRaw(await sendRaw(api.url, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n')),
   invalid_idempotency_key: ({ api }) => api.create(ORDER, { headers: { 'Idempotency-Key': 'order 10042' } }),
   unauthorized: ({ api }) => api.call('GET', BASE + ORDER_PATH, { key: 'sk_revoked' }),
   async sandbox_only(stack) {
@@ -30,7 +23,6 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
   },
   not_found: ({ api }) => api.call('GET', BASE + ORDER_PATH),
   method_not_allowed: ({ api }) => api.call('PATCH', BASE + ORDER_PATH),
-  request_timeout: () => slowRequest(),
   async duplicate_reference({ api }) {
     await api.create({ ...ORDER, reference: 'taken' });
     return api.create({ ...ORDER, reference: 'taken' });
@@ -86,8 +78,6 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
       await api.call('GET', BASE + ORDER_PATH);
       return api.call('GET', BASE + ORDER_PATH);
     }),
-  headers_too_large: async ({ api }) =>
-    parseRaw(await sendRaw(api.url, `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`)),
   async internal_error({ api, db }) {
     await db.query('alter table orders rename to orders_renamed');
     try {
@@ -133,13 +123,3 @@ async function withApi(
 }
 
 /** Sends an incomplete request to the API's HTTP server, with short timeouts. */
-async function slowRequest(): Promise<ApiResponse> {
-  const settings = { ...HTTP, headersTimeoutMs: 100, requestTimeoutMs: 100 };
-  const server = await listen(new Koa(), 0, '127.0.0.1', settings);
-  let raw = '';
-  const socket = connect(server.port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: '));
-  socket.on('data', (data) => (raw += data.toString()));
-  await once(socket, 'close');
-  await server.close(0);
-  return parseRaw(raw);
-}

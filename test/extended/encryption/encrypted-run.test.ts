@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
-import { verifyWebhook } from '../../../src/client/verify-webhook';
+import { verifyWebhook } from '../../../packages/client/src/verify-webhook';
 import { loadCodecServerConfig, loadConfig } from '../../../src/config';
 import { startCodecServer } from '../../../src/codec-server';
 import { activeWebhookSecrets } from '../../../src/db/secrets';

@@ -59,7 +59,7 @@ describe('the Authorization header', () => {
     const { key } = stack.seller;
     const detailOf = async (header: string) => expectProblem(await get(header), 401, 'unauthorized').detail;
     expect(await detailOf(`Token ${key}`)).toMatch(/^The header Authorization has no Bearer key\. /);
-    for (const header of [`Bearer '${key}'`, `Bearer <${key}>`, 'Bearer whsec_AAAA+BBB/CC=='])
+    for (const header of [`Bearer '${key}'`, `Bearer <${key}>`])
       expect(await detailOf(header)).toMatch(/^The value after Bearer is not an API key\. .*without quotes\. /);
     expect(await detailOf(`Bearer ${key}x`)).toMatch(
       /^The key sk_.{3}… is unknown or revoked, or its account is disabled\. /,

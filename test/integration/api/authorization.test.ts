@@ -61,11 +61,12 @@ describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
   });
 
   test.each(parameters)(
-    'returns the same 404 if its :%s is missing, malformed or of another seller',
+    'returns the same 404 if its :%s is missing or of another seller, and says so if it is malformed',
     async (parameter) => {
       const missing = await call(route, 'missing', parameter, keys[kind]!);
       expectProblem(missing, 404, 'not_found');
-      expect(seen(await call(route, 'malformed', parameter, keys[kind]!))).toEqual(seen(missing));
+      const malformed = await call(route, 'malformed', parameter, keys[kind]!);
+      expect(expectProblem(malformed, 404, 'not_found').detail).toContain(' in the path is not a UUID. ');
       const others = await call(route, "another's", parameter, keys[kind]!);
       if (kind === 'checkout') {
         expect(others.status).toBe(ok);

@@ -21,16 +21,13 @@ test('MAX_BODY_BYTES limits the body, and the OpenAPI document states it', async
 });
 
 test('MAX_HEADER_BYTES limits the headers', async () => {
-  const get = async (bytes: number) =>
-    parseRaw(
-      await sendRaw(
-        stack.api.url,
-        `GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Large: ${'x'.repeat(bytes)}\r\n\r\n`,
-      ),
+  const get = (bytes: number) =>
+    sendRaw(
+      stack.api.url,
+      `GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Large: ${'x'.repeat(bytes)}\r\n\r\n`,
     );
-  expectProblem(await get(30_000), 404, 'not_found');
-  const { detail } = expectProblem(await get(40_000), 431, 'headers_too_large');
-  expect(detail).toContain('32768 bytes');
+  expectProblem(parseRaw(await get(30_000)), 404, 'not_found');
+  expect(await get(40_000)).toMatch(/^HTTP\/1\.1 431 /);
 });
 
 const hasty = useStack({ worker: false, env: { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' } });
@@ -42,6 +39,6 @@ test('HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS limit the time a request takes t
     'GET / HTTP/1.1\r\nX-Slow: ',
     `POST ${BASE}/seller/${id}/order/ HTTP/1.1\r\n${headers}\r\n\r\n{`,
   ]) {
-    expectProblem(parseRaw(await sendRaw(hasty.api.url, start)), 408, 'request_timeout');
+    expect(await sendRaw(hasty.api.url, start)).toMatch(/^HTTP\/1\.1 408 /);
   }
 });

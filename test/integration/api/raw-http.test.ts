@@ -32,19 +32,14 @@ test.each([
   ['a whole URL with an invalid host', 'GET http://a[b/x HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['a whole URL with half an IPv6 address', 'GET http://[::1/x HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['a whole URL of another scheme', 'GET ftp://x/y HTTP/1.1\r\nHost: x\r\n\r\n'],
-])('%s returns 400', async (_, request) => {
-  const response = await send(request);
-  expect(response.headers.get('Connection')).toBe('close');
-  expect(expectProblem(response, 400, 'bad_request').instance).toBe('/');
+  ['no Host', 'GET /health/live HTTP/1.1\r\n\r\n'],
+])('%s returns 400 and closes the connection', async (_, request) => {
+  expect(await sendRaw(stack.api.url, request)).toMatch(/^HTTP\/1\.1 400 [^]*\r\nConnection: close\r\n/);
 });
 
-test.each([
-  ['without a Host', 'GET /health/live HTTP/1.1\r\n\r\n'],
-  ['with an unsupported Expect header', 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n'],
-])('a request %s returns 400', async (_, request) => {
-  const response = await send(request);
-  expect(response.headers.get('Connection')).toBe('close');
-  expectProblem(response, 400, 'bad_request');
+test('an unsupported Expect header returns 417', async () => {
+  const request = 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: foo\r\nConnection: close\r\n\r\n';
+  expect(await sendRaw(stack.api.url, request)).toMatch(/^HTTP\/1\.1 417 /);
 });
 
 test('HTTP/1.0 without a Host, an empty Host and Expect: 100-continue are accepted', async () => {
@@ -61,12 +56,23 @@ test('a target may be a whole URL', async () => {
   expectProblem(await send(`GET HTTP://x/none HTTP/1.1\r\n${headers}`), 404, 'not_found');
 });
 
+test('dot segments in a whole URL are not resolved, because a proxy that refuses /health/ does not resolve them', async () => {
+  for (const path of ['/a/../health/live', '/./health/live', '/%2e/health/live']) {
+    const request = `GET http://x${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    expectProblem(await send(request), 404, 'not_found');
+  }
+});
+
 test('headers that are too large return 431', async () => {
   const one = `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`;
-  expectProblem(await send(one), 431, 'headers_too_large');
   const many = Array.from({ length: 2000 }, (_, index) => `X-${index}: value\r\n`).join('');
-  expectProblem(await send(`GET / HTTP/1.1\r\nHost: x\r\n${many}\r\n`), 431, 'headers_too_large');
-  expectProblem(await send(`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`), 431, 'headers_too_large');
+  for (const text of [
+    one,
+    `GET / HTTP/1.1\r\nHost: x\r\n${many}\r\n`,
+    `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+  ]) {
+    expect(await sendRaw(stack.api.url, text)).toMatch(/^HTTP\/1\.1 431 /);
+  }
 });
 
 describe('a body of ambiguous length', () => {
@@ -94,7 +100,7 @@ describe('a body of ambiguous length', () => {
   ])('returns 400, and the rest is not parsed as a request: %s', async (_, headers) => {
     const body = order('ambiguous');
     const raw = await sendRaw(stack.api.url, post(headers(body), `0\r\n\r\n${smuggled()}`, 'keep-alive'));
-    expectProblem(parseRaw(raw), 400, 'bad_request');
+    expect(raw).toMatch(/^HTTP\/1\.1 400 /);
     expect(raw.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(await references()).not.toContain('smuggled');
   });
@@ -109,10 +115,11 @@ test('a chunked body is accepted', async () => {
 });
 
 test('a broken chunk returns 400 and creates no order', async () => {
-  const response = await send(
+  const raw = await sendRaw(
+    stack.api.url,
     post('Transfer-Encoding: chunked', `${order('broken').length.toString(16)}\r\n${order('broken')}zz\r\n`),
   );
-  expect(response.status).toBe(400);
+  expect(raw).toMatch(/^HTTP\/1\.1 400 /);
   expect(await references()).not.toContain('broken');
 });
 

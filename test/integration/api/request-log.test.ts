@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { createCheckoutKey } from '../../../src/db/sellers';
-import { httpProblems, httpRequests } from '../../../src/telemetry/metrics';
 import { BASE } from '../../support/api';
-import { type ApiServer, startApiWithoutTemporal, useApiWithoutTemporal } from '../../support/api-without-temporal';
-import { parseRaw, sendRaw } from '../../support/raw-http';
-import { until } from '../../support/until';
+import { useApiWithoutTemporal } from '../../support/api-without-temporal';
 
 const SECOND = '/api/iwocapay/ecommerce';
 const lines: Record<string, unknown>[] = [];
@@ -123,74 +120,4 @@ test.each([BASE, SECOND, SECOND.toUpperCase()])('no log line contains a pay link
   }
   expect(lines.at(-1)).toMatchObject({ path: expect.stringContaining(`/${payLinkId.slice(0, 8)}…/`) });
   expect(JSON.stringify(lines)).not.toContain(payLinkId);
-});
-
-const linesOf = (requestId: string) => lines.filter(({ request_id }) => request_id === requestId);
-
-describe('a request that is answered before Koa sees it', () => {
-  test.each([
-    ['an unsupported Expect header', 'Host: x\r\nExpect: foo'],
-    ['no Host header', 'X-Other: private-header'],
-    ['too many headers', `Host: x${'\r\na: b'.repeat(200)}`],
-  ])("has the caller's id in its response and in one log line, which has no pay link: %s", async (_, headers) => {
-    const [requestId, payLinkId] = [randomUUID(), randomUUID()];
-    const path = `/pay/${payLinkId}/`;
-    const head = `GET ${path}?token=private-query HTTP/1.1\r\nX-Request-Id: ${requestId}\r\n${headers}\r\n\r\n`;
-    const { status, body } = parseRaw(await sendRaw(service.server.url, head));
-    expect([body.instance, body.request_id]).toEqual([path, requestId]);
-    expect(linesOf(requestId)).toMatchObject([
-      { level: 30, msg: 'request', method: 'GET', path: `/pay/${payLinkId.slice(0, 8)}…/`, status },
-    ]);
-    for (const secret of [payLinkId, 'private-']) expect(JSON.stringify(linesOf(requestId))).not.toContain(secret);
-  });
-
-  test.each([
-    ['is not HTTP', 'hello\r\n\r\n', 400],
-    ['has too large headers', `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
-  ])('has the id of its log line in the response, and is counted, if it %s', async (_, text, status) => {
-    const counts = async () =>
-      Promise.all(
-        [httpRequests, httpProblems].map(async (counter) => {
-          const { values } = await counter.get();
-          return values.filter(({ labels }) => labels.status === status).reduce((sum, { value }) => sum + value, 0);
-        }),
-      );
-    const [requests, problems] = await counts();
-    const { body } = parseRaw(await sendRaw(service.server.url, text));
-    expect(body).toMatchObject({ status, instance: '/' });
-    expect(linesOf(body.request_id)).toMatchObject([{ level: 30, msg: 'request', path: '/', status }]);
-    expect(await counts()).toEqual([requests! + 1, problems! + 1]);
-  });
-});
-
-describe('a request that is refused because it is late', () => {
-  let hasty: ApiServer;
-  beforeAll(async () => {
-    const env = { DATABASE_URL: service.database.url, HEADERS_TIMEOUT_MS: '2000', REQUEST_TIMEOUT_MS: '2000' };
-    hasty = await startApiWithoutTemporal(env, log);
-  });
-  afterAll(() => hasty.stop());
-
-  test.each([
-    ['a client that sends an id', `X-Request-Id: ${randomUUID()}\r\n`],
-    ['a client that sends none', ''],
-  ])('has one id in its response and in one log line, if only its body is late: %s', async (_, given) => {
-    const path = `${BASE}/seller/${service.seller.id}/order/`;
-    const head =
-      `POST ${path}?a=b HTTP/1.1\r\nHost: x\r\n${given}Authorization: Bearer ${service.seller.key}\r\n` +
-      'Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{';
-    const { body } = parseRaw(await sendRaw(hasty.url, head));
-    expect(body).toMatchObject({ code: 'request_timeout', instance: path });
-    if (given !== '') expect(given).toContain(body.request_id);
-    await until(() => linesOf(body.request_id).length > 0, 'the request is logged');
-    expect(linesOf(body.request_id)).toMatchObject([
-      { msg: 'request', path, status: 408, seller_id: service.seller.id },
-    ]);
-  });
-
-  test('writes a log line if its headers are late, and none if nothing was sent', async () => {
-    const idOf = async (...chunks: string[]) => parseRaw(await sendRaw(hasty.url, ...chunks)).body.request_id;
-    expect(linesOf(await idOf('GET / HTTP/1.1\r\nX-Slow: '))).toMatchObject([{ path: '/', status: 408 }]);
-    expect(linesOf(await idOf())).toEqual([]);
-  });
 });

@@ -5,6 +5,7 @@ import {
   findApplication,
   recordAgreement,
   recordDecision,
+  recordReturn,
   storeApplication,
 } from '../../../src/checkout/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
@@ -402,6 +403,7 @@ function askForResult(id: string, lenders: Lenders, bank?: PaymentProvider) {
     lenders,
     payments: { sandbox: bank, live: undefined },
     core: { ...createOrderCore({ db: stack.db, workflows: NO_WORKFLOWS }), holdExpiry },
+    checkoutBaseUrl: 'https://pay.example',
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
     activities.askForResult(id),
@@ -435,6 +437,23 @@ describe('one call of the activity', () => {
       'no lender is configured for live accounts: set `live` in src/providers.ts',
     );
     expect(await askForResult(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
+  });
+
+  test('an action that the customer leaves undone at the lender does not hold the expiry', async () => {
+    const id = await appliedLive();
+    await stack.db.query(`update orders set expires_at = now() + interval '5 minutes' where id = $1`, [id]);
+    const acting = answering(() =>
+      Promise.resolve({ kind: 'action_required', url: 'https://lender.example/1', askAgainMs: 1000 }),
+    );
+    const ask = () => askForResult(id, { sandbox: unreachable, live: acting });
+    await expect(ask()).rejects.toThrow('the customer has to act on a page of the lender');
+    expect((await findApplication(stack.db, id))!.actionUrl).toBe('https://lender.example/1');
+    holdExpiry.mockClear();
+    await expect(ask()).rejects.toThrow('the customer has to act on a page of the lender');
+    expect(holdExpiry).not.toHaveBeenCalled();
+    expect(await recordReturn(stack.db, id)).toBe(true);
+    await expect(ask()).rejects.toThrow('the customer has to act on a page of the lender');
+    expect(holdExpiry).toHaveBeenCalled();
   });
 
   test('an answer about an application that the customer has replaced is ignored', async () => {

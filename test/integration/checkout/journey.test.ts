@@ -4,12 +4,16 @@ import {
   customerAt,
   endReferral,
   newCustomer,
+  pendingCall,
   proceedCheckout,
   statusOfOrder,
 } from '../../support/checkout';
+import { apiOf } from '../../support/api';
+import { storedText } from '../../support/history';
 import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useSharedStack } from '../../support/shared-stack';
+import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
@@ -64,6 +68,38 @@ test('an approved customer pays later and is redirected to the seller, whose GET
     [2, 'APPROVED', 'checkout', null],
     [3, 'SUCCESSFUL', 'customer', null],
   ]);
+});
+
+test('a customer who has to act on a page of the lender goes there, and continues after coming back', async () => {
+  const { id, url, customer } = await newOrder();
+  const leaving = await customer.apply({ email: 'verify@bloggs.example' });
+  expect(leaving.heading).toBe('Taking you to Sandbox Lender');
+  expect(leaving.headers.get('Refresh')).toBe(`0;url=${url}sandbox-lender/`);
+  const page = await customer.look();
+  expect([page.heading, buttonTarget(page)]).toEqual(['Continue at Sandbox Lender', `${new URL(url).pathname}lender/`]);
+  await until(async () => (await pendingCall(stack, id))?.attempt === 2, 'the workflow waits');
+  const run = stack.client.workflow.getHandle(`checkout-${id}`);
+  const waiting = await storedText(run);
+  expect(waiting).toContain('the customer has to act on a page of the lender');
+  const other = customerAt(url);
+  for (const part of ['', 'lender/']) {
+    const { text } = await other.look(part);
+    expect(text).not.toContain('sandbox-lender');
+  }
+  expect((await other.look()).heading).toBe('The lender needs one more step');
+  expect(buttonTarget(await customer.look('sandbox-lender/'))).toBe(`${new URL(url).pathname}return/`);
+  expect((await customer.look('return/')).status).toBe(303);
+  await until(async () => (await customer.look()).heading === 'You are approved', 'the lender approves');
+  for (const text of [waiting, await storedText(run)]) {
+    for (const secret of ['sandbox-lender', 'verify@', new URL(url).pathname.split('/')[2]])
+      expect(text).not.toContain(secret);
+  }
+});
+
+test('a live order has no page of the sandbox lender', async () => {
+  const api = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
+  const { customer } = await newCustomer({ ...stack, api });
+  expect((await customer.look('sandbox-lender/')).status).not.toBe(200);
 });
 
 test('a customer who can only pay later starts with the application', async () => {

@@ -17,7 +17,7 @@ const [remote, local] = [useReceiver(), useReceiver()];
 function listen(args: string[], seller = stack.seller, serviceUrl = stack.api.url) {
   const { PATH } = process.env;
   const env = { PATH, ORDERS_URL: serviceUrl, SELLER_ID: seller.id, SELLER_API_KEY: seller.key };
-  const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, 'dist/src/client/bin.js'), 'listen', ...args], {
+  const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, 'packages/client/dist/bin.js'), 'listen', ...args], {
     env,
   });
   let output = '';

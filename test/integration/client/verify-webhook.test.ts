@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { WebhookVerificationError, verifyWebhook } from '../../../src/client/index';
+import { WebhookVerificationError, verifyWebhook } from '../../../packages/client/src/index';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';

@@ -34,6 +34,7 @@ describe('the documentation page in a browser', () => {
       page.on('pageerror', (error) => messages.push(error.message));
       await page.goto(`${stack.api.url}/docs`);
       await page.getByRole('heading', { name: 'Order service' }).waitFor();
+      await page.getByRole('link', { name: 'OpenAPI document' }).waitFor();
       const path = `${BASE}/seller/{supplier_uuid}/order/`;
       await page.goto(`${stack.api.url}/docs/#tag/orders/POST${path}`);
       await page.getByRole('heading', { name: 'Create an order', exact: true }).waitFor();

@@ -1,20 +1,27 @@
+import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { limitInFlight } from '../../../src/api/in-flight';
 import type { Context } from '../../../src/api/context';
 
-const contextOf = (sellerId: string) =>
-  ({ state: { caller: { kind: 'seller', seller: { id: sellerId } } }, params: {} }) as unknown as Context;
+function contextOf(sellerId: string) {
+  const res = new EventEmitter();
+  const socket = { destroyed: false, readableEnded: false };
+  const state = { caller: { kind: 'seller', seller: { id: sellerId } } };
+  return { state, params: {}, res, socket, status: 404 };
+}
 
-/** Sends requests of a seller through the limit. Each runs until it is released. */
+/** Sends requests of a seller through the limit. Each runs until it is released: until its response is closed. */
 function sender(limit: ReturnType<typeof limitInFlight>) {
   let running = 0;
   const release: (() => void)[] = [];
-  const send = (sellerId: string) =>
-    limit(contextOf(sellerId), async () => {
+  const send = (sellerId: string) => {
+    const ctx = contextOf(sellerId);
+    return limit(ctx as unknown as Context, async () => {
       running++;
       await new Promise<void>((resolve) => release.push(resolve));
       running--;
-    });
+    }).finally(() => ctx.res.emit('close'));
+  };
   return { send, release: () => release.shift()?.(), running: () => running };
 }
 
@@ -51,9 +58,27 @@ test('requests beyond the limit of a seller fail with 429 if they may not wait',
   await next;
 });
 
-test('a request that fails frees its slot', async () => {
+test('a request holds its slot until its response is read or its connection ends, also if it fails', async () => {
   const limit = limitInFlight(1, 'fail');
-  const failing = limit(contextOf('a'), () => Promise.reject(new Error('no')));
+  const unread = contextOf('a');
+  const failing = limit(unread as unknown as Context, () => Promise.reject(new Error('no')));
   await expect(failing).rejects.toThrow('no');
-  await limit(contextOf('a'), () => Promise.resolve());
+  const next = (): Promise<void> => limit(contextOf('a') as unknown as Context, () => Promise.resolve());
+  await expect(next()).rejects.toMatchObject({ code: 'rate_limited' });
+  unread.res.emit('close');
+  await setImmediate();
+  await next();
+});
+
+test('a request whose client has gone while it waited does not run', async () => {
+  const { send, release } = sender(limitInFlight(1, 'wait'));
+  const first = send('a');
+  await setImmediate();
+  release();
+  await first;
+  const gone = contextOf('a');
+  gone.socket.destroyed = true;
+  const limit = limitInFlight(1, 'wait');
+  await limit(gone as unknown as Context, () => Promise.reject(new Error('it runs')));
+  expect(gone.status).toBe(499);
 });

@@ -1,6 +1,6 @@
-import type { OrderServiceClient } from '../../../src/client/client';
-import { OrderServiceError } from '../../../src/client/client-errors';
-import { listen } from '../../../src/client/listen';
+import type { OrderServiceClient } from '../../../packages/client/src/client';
+import { OrderServiceError } from '../../../packages/client/src/client-errors';
+import { listen } from '../../../packages/client/src/listen';
 import { ownClock } from '../../support/clock';
 
 afterEach(() => jest.restoreAllMocks());

@@ -1,4 +1,4 @@
-import { createTransport } from '../../../src/client/transport';
+import { createTransport } from '../../../packages/client/src/transport';
 import { ownClock } from '../../support/clock';
 import { type TestServer, startTestServer } from '../../support/listening-server';
 

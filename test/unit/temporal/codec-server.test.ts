@@ -49,6 +49,11 @@ test.each([
   expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
 });
 
+test('the codec server refuses a body of more than 6 MB', async () => {
+  const body = JSON.stringify({ payloads: [{ data: 'A'.repeat(6 * 1024 * 1024) }] });
+  expect(await post('decode', body)).toBe(400);
+});
+
 test('the codec server refuses more payloads than a page of a history has', async () => {
   const payloads = Array.from({ length: 10_001 }, () => ({}));
   expect(await post('encode', JSON.stringify({ payloads }))).toBe(400);

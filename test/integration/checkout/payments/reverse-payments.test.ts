@@ -55,6 +55,7 @@ function reverse(orderId: string, live: PaymentProvider = bank): Promise<void> {
     lenders: { sandbox: undefined, live: undefined },
     payments: { sandbox: undefined, live },
     core: createOrderCore({ db: database.db, workflows: {} as OrderWorkflows }),
+    checkoutBaseUrl: 'https://pay.example',
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
     activities.reversePayments(orderId),

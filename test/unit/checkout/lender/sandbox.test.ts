@@ -4,13 +4,18 @@ import { createSandboxLender } from '../../../../src/checkout/lender/sandbox';
 const SUBMITTED = Date.parse('2027-01-15T12:00:00Z');
 const REFERRAL_MS = 10_000;
 
-function decide(email: string, { turnoverPence = 1_000_000, afterMs = 0, amountPence = 150_000 } = {}) {
+function decide(
+  email: string,
+  { turnoverPence = 1_000_000, afterMs = 0, amountPence = 150_000, hasReturned = false } = {},
+) {
   const application: LenderApplication = {
     id: 'a',
     orderId: 'o',
     amountPence,
     pricing: { representativeInterest: 0, promotions: [] },
     applicant: { businessName: 'B', companyNumber: '01234567', email, monthlyTurnoverPence: turnoverPence },
+    returnUrl: 'https://pay.example/shop/pay/x/return/',
+    returnedAt: hasReturned ? new Date(SUBMITTED) : null,
     submittedAt: new Date(SUBMITTED),
     askedAt: new Date(SUBMITTED + afterMs),
   };
@@ -34,6 +39,14 @@ test('a referral returns when to ask again, and the email selects the decision a
   expect(await decide('referred@b.example', { afterMs: 4000 })).toEqual({ kind: 'referred', askAgainMs: 6000 });
   expect(await decide('referred@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'approved' });
   expect(await decide('referred-declined@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'declined' });
+});
+
+test('the customer who has to act is sent to a page of the sandbox, and is approved after coming back', async () => {
+  expect(await decide('verify@b.example')).toMatchObject({
+    kind: 'action_required',
+    url: 'https://pay.example/shop/pay/x/sandbox-lender/',
+  });
+  expect(await decide('verify@b.example', { hasReturned: true })).toMatchObject({ kind: 'approved' });
 });
 
 test('an outage ends after the duration of a referral', async () => {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseRetryAfter } from '../webhooks/retry-after';
 import { ConnectionError, OrderServiceError, isTemporary } from './client-errors';
 import type { Problem } from './contract-types';
 
 const FIRST_BACKOFF_MS = 500;
 /** No retry begins later than this after its call, because a customer may be waiting for the result. */
 const LAST_RETRY_MS = 10_000;
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 export interface TransportOptions {
   /** Includes the base path, without a trailing slash. */
@@ -111,10 +111,16 @@ function toConnectionError(error: unknown, origin: string, timeoutMs: number): C
 }
 
 function toServiceError({ status, headers }: Response, body: unknown): OrderServiceError {
-  const wait = parseRetryAfter(headers.get('Retry-After') ?? undefined, Date.now()) || undefined;
+  const wait = parseRetryAfter(headers.get('Retry-After')?.trim());
   if (isProblem(body)) return new OrderServiceError(status, body.code, body.detail, body, wait);
   const detail = 'The response is not from the order service.';
   return new OrderServiceError(status, 'unexpected_response', detail, undefined, wait);
+}
+
+/** @param text seconds, or a date (RFC 9110) @returns ms; undefined if there is nothing to wait for */
+function parseRetryAfter(text = ''): number | undefined {
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : text.endsWith(' GMT') ? Date.parse(text) - Date.now() : 0;
+  return waitMs > 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : undefined;
 }
 
 function isProblem(body: unknown): body is Problem {

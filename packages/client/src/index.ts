@@ -1,4 +1,4 @@
-/** The order service client for TypeScript and JavaScript: `import { createClient } from 'order-service/client'`. */
+/** The order service client for TypeScript and JavaScript: `import { createClient } from 'order-service-client'`. */
 export type {
   FieldError,
   NewOrder,

@@ -1,0 +1,217 @@
+// The bodies of requests and responses. The service validates with schemas of its own; `npm run typecheck` compares them:
+// see test/clients/contract-types.ts.
+
+/** One of the known values, or one that a later version of the service adds. */
+type Open<Known extends string> = Known | (string & Record<never, never>);
+
+type OrderStatus = 'CREATED' | 'PENDING' | 'APPROVED' | 'SUCCESSFUL' | 'UNSUCCESSFUL';
+type PaymentTerm = 'PAY_NOW' | 'PAY_LATER';
+type WebhookState = 'pending' | 'delivered' | 'exhausted' | 'disabled';
+type Actor = Open<'seller' | 'customer' | 'checkout' | 'operator' | 'system'>;
+type Channel = Open<'api' | 'hosted_checkout' | 'cli' | 'workflow' | 'temporal'>;
+
+/** What an automated test can do in place of a customer. */
+export type SimulatedEvent = 'signup_started' | 'approved' | 'declined' | 'completed' | 'failed';
+
+/** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
+export interface NewOrder {
+  amount: number;
+  reference: string;
+  allowed_payment_terms?: readonly PaymentTerm[] | null | undefined;
+  webhook_url?: string | null | undefined;
+  redirect_url?: string | null | undefined;
+  cancel_url?: string | null | undefined;
+  /** ISO 8601, in the future. */
+  expires_at?: string | null | undefined;
+  source?: string | null | undefined;
+  meta_data?: Record<string, unknown> | null | undefined;
+}
+
+export interface CreatedOrderBody {
+  id: string;
+  /** In pounds. */
+  amount: number;
+  reference: string;
+  /** Where the customer pays. */
+  order_url: string;
+  status: OrderStatus;
+  allowed_payment_terms: PaymentTerm[];
+}
+
+export interface Order extends CreatedOrderBody {
+  redirect_url: string;
+  cancel_url?: string | undefined;
+  webhook_url?: string | undefined;
+  pricing: {
+    representative_interest: number;
+    promotions: { name: string; interest_free_days: number; valid_until: string }[];
+  };
+  pay_link_id: string;
+  seller_name: string;
+  /** Present and true for an order of a sandbox account. */
+  sandbox?: boolean | undefined;
+  created_at: string;
+  updated_at: string;
+  expires_at?: string | undefined;
+  cancelled_at?: string | undefined;
+  unsuccessful_reason?: Open<'declined' | 'failed' | 'expired' | 'cancelled'> | undefined;
+  source?: string | undefined;
+  meta_data?: Record<string, unknown> | undefined;
+}
+
+export interface OrderFilter {
+  status?: OrderStatus | undefined;
+  reference?: string | undefined;
+  /** ISO 8601, inclusive. */
+  created_from?: string | undefined;
+  /** ISO 8601, exclusive. */
+  created_before?: string | undefined;
+}
+
+/** The result of an HTTP request to a receiver of webhooks. */
+interface AttemptResult {
+  /** The HTTP status; null without a response. */
+  status: number | null;
+  /** Why it failed; null if it succeeded. */
+  error: string | null;
+  error_detail: string | null;
+  address: string | null;
+  duration_ms: number;
+  connected_ms: number | null;
+  headers_ms: number | null;
+  /** The first KiB. */
+  response_body: string;
+}
+
+interface Entry {
+  at: string;
+  event: string;
+  actor: Actor;
+  channel: Channel;
+  reason: string | null;
+}
+
+interface Change extends Entry {
+  type: 'change';
+  from: OrderStatus | null;
+  to: OrderStatus;
+  version: number;
+  webhook: { id: string; sequence: number; state: WebhookState; next_attempt_at: string | null } | null;
+}
+
+interface Refusal extends Entry {
+  type: 'refusal';
+  order_status: OrderStatus;
+}
+
+interface WebhookAttempt extends AttemptResult {
+  type: 'webhook_attempt';
+  at: string;
+  webhook_id: string;
+  sequence: number;
+  attempt: number;
+  resend: boolean;
+  next_attempt_at: string | null;
+}
+
+export type TimelineEntry = Change | Refusal | WebhookAttempt;
+
+export interface WebhookEvent {
+  id: string;
+  type: 'order.status_changed';
+  order_id: string;
+  reference: string;
+  sequence: number;
+  state: WebhookState;
+  attempts: number;
+  created_at: string;
+  next_attempt_at: string | null;
+}
+
+export interface SignedWebhook extends WebhookEvent {
+  request_headers: Record<string, string>;
+  request_body: string;
+}
+
+export interface WebhookFilter {
+  state?: WebhookState | undefined;
+  /** ISO 8601, inclusive. */
+  created_from?: string | undefined;
+}
+
+export interface WebhookTestResult extends AttemptResult {
+  webhook_id: string;
+  delivered: boolean;
+  request_body: string;
+}
+
+export interface RotatedWebhookSecret {
+  webhook_secret: string;
+  previous_valid_until: string | null;
+}
+
+/** The body of a webhook. */
+export interface OrderStatusChanged {
+  type: 'order.status_changed';
+  timestamp: string;
+  data: {
+    order: Order;
+    previous_status: OrderStatus;
+    event: Open<'signup_started' | 'approved' | 'declined' | 'completed' | 'failed' | 'expired' | 'cancel'>;
+    sequence: number;
+    actor: Actor;
+    reason: string | null;
+  };
+}
+
+/** The body of a webhook that `testWebhook` sends. */
+export interface WebhookTest {
+  type: 'webhook.test';
+  timestamp: string;
+  data: { seller_id: string; seller_name: string };
+}
+
+export type ProblemCode = Open<
+  | 'bad_request'
+  | 'duplicate_reference'
+  | 'idempotency_key_in_progress'
+  | 'idempotency_key_reused'
+  | 'internal_error'
+  | 'invalid_idempotency_key'
+  | 'invalid_request'
+  | 'malformed_json'
+  | 'not_found'
+  | 'order_not_cancellable'
+  | 'overloaded'
+  | 'precondition_failed'
+  | 'rate_limited'
+  | 'sandbox_only'
+  | 'service_unavailable'
+  | 'too_many_webhook_secrets'
+  | 'transition_not_allowed'
+  | 'unauthorized'
+>;
+
+export interface FieldError {
+  /** See the API reference. New codes may be added. */
+  code: string;
+  detail: string;
+  pointer?: string | undefined;
+  parameter?: string | undefined;
+}
+
+/** The body of an error response (RFC 9457). */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: ProblemCode;
+  request_id: string;
+  errors: FieldError[];
+  order_id?: string | undefined;
+  order_url?: string | undefined;
+  order_status?: OrderStatus | undefined;
+  order_amount?: number | undefined;
+}

@@ -1,0 +1,45 @@
+import { Problem } from '../contracts/problem';
+import { isUuid } from '../domain/uuid';
+import type { Context } from './context';
+
+/** What a template or an empty variable leaves in a path: `{order_id}`, `<order_id>`, `:order_id`, `$ORDER_ID`, `null`. */
+const PLACEHOLDER =
+  /^(?:\{+[\w -]{1,40}\}+|<[\w -]{1,40}>|\[[\w -]{1,40}\]|:[a-z_]{1,40}|\$\{?\w{1,40}\}?|%\w{1,40}%|undefined|null|nil|none|nan)$/i;
+
+export const isPlaceholder = (text: string): boolean => PLACEHOLDER.test(text);
+
+const IDS = {
+  orderId: ['order', 'the `id` in the response that created the order'],
+  eventId: ['webhook', 'the header `webhook-id` of the webhook'],
+  payLinkId: ['pay link', 'the UUID in `order_url`'],
+} as const;
+
+/**
+ * An id of the path, in lower case.
+ * @throws Problem `not_found` if it is not a UUID
+ */
+export function idOf(ctx: Context, parameter: keyof typeof IDS): string {
+  const id = ctx.params[parameter] ?? '';
+  const [what, source] = IDS[parameter];
+  if (!isUuid(id)) throw notAnId(id, what, source);
+  return id.toLowerCase();
+}
+
+export function notAnId(id: string, what: string, use: string): Problem {
+  const mistake = isPlaceholder(id) ? `is the placeholder ${id}` : 'is not a UUID';
+  return new Problem('not_found', `The ${what} ID in the path ${mistake}. Use ${use}.`);
+}
+
+/** The error of a path that no route has. It does not repeat the path, which may contain a pay link. */
+export function unknownPath(path: string, basePaths: readonly string[]): Problem {
+  return new Problem('not_found', `No resource exists at this path. ${hintFor(path, basePaths)}`);
+}
+
+function hintFor(path: string, basePaths: readonly string[]): string {
+  const [basePath = ''] = basePaths;
+  if (path.includes('//')) return 'It contains //: an ID is empty.';
+  if (/\/cancel\/?$/.test(path)) return `To cancel an order, send DELETE to ${basePath}/order/<order_id>/.`;
+  return basePaths.some((one) => path.startsWith(`${one}/`))
+    ? 'The API reference at /docs/ lists all paths.'
+    : `The paths of the API begin with ${basePath}/, and the API reference at /docs/ lists them.`;
+}

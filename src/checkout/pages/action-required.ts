@@ -1,0 +1,41 @@
+import { type Html, html } from '../html';
+import type { Page } from '../layout';
+import type { ProviderDetails } from '../provider-details';
+import { type AutoUpdate, autoUpdate } from './waiting';
+
+interface ActionOptions {
+  providerDetails: ProviderDetails;
+  update: AutoUpdate;
+  /** How the customer continues in another browser. */
+  code: Html | undefined;
+}
+
+/** The customer has to act on a page of the lender before it decides. */
+export function actionRequiredPage({ providerDetails: { lenderName }, update, code }: ActionOptions): Page {
+  const title = `Continue at ${lenderName}`;
+  const { refresh, note } = autoUpdate(update);
+  return {
+    title,
+    step: 'Your application',
+    ...refresh,
+    content: html`<h1>${title}</h1>
+      <p>
+        ${lenderName} needs one more step from you before it decides, for example to confirm your identity. You come
+        back here afterwards.
+      </p>
+      <a class="button" href="${update.path}/lender/">Continue to ${lenderName}</a>
+      ${note} ${code}`,
+  };
+}
+
+/** The page of the sandbox lender where a test customer acts. */
+export function sandboxLenderPage(path: string): Page {
+  const title = 'Confirm your identity';
+  return {
+    title: `${title} – Sandbox Lender`,
+    content: html`<p class="bank">Sandbox Lender</p>
+      <h1>${title}</h1>
+      <p>A real lender would check your identity or ask for a signature on a page of its own.</p>
+      <a class="button" href="${path}/return/">Confirm and go back</a>`,
+  };
+}

@@ -1,0 +1,44 @@
+// The client's types are written for shops, and the service's come from its schemas. `npm run typecheck` fails here if
+// they differ.
+import type { z } from 'zod';
+import type * as client from '../../packages/client/src/contract-types';
+import type { CreatedOrderBody, OrderBody } from '../../src/contracts/order-schemas';
+import type { ProblemBody } from '../../src/contracts/problem-schema';
+import type { createOrderRequestSchema, orderListQuerySchema } from '../../src/contracts/request-schemas';
+import type { TimelineEntryBody } from '../../src/contracts/timeline-schemas';
+import type { webhookListQuerySchema } from '../../src/contracts/webhook-request-schemas';
+import type {
+  RotatedSecretBody,
+  SignedWebhookBody,
+  WebhookEventBody,
+  WebhookTestResult,
+} from '../../src/contracts/webhook-response-schemas';
+import type { OrderStatusChanged, WebhookTest } from '../../src/contracts/webhook-schemas';
+import type { ProgressEvent } from '../../src/domain/status';
+
+/** Interfaces that extend others as one object, in all depths. */
+type Flat<T> = T extends string | number | boolean | null | undefined ? T : { [Key in keyof T]: Flat<T[Key]> };
+/** Two conditional types are assignable only if the types after `extends` are identical. */
+type Same<One, Other> =
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+  (<T>() => T extends Flat<One> ? 1 : 2) extends <T>() => T extends Flat<Other> ? 1 : 2 ? [] : ['the types differ'];
+
+/** Compiles without arguments only if the types are the same. */
+declare function same<One, Other>(...difference: Same<One, Other>): void;
+
+same<client.NewOrder, z.input<ReturnType<typeof createOrderRequestSchema>>['data']>();
+same<client.CreatedOrderBody, CreatedOrderBody>();
+same<client.Order, OrderBody>();
+same<client.OrderFilter, Omit<z.input<typeof orderListQuerySchema>, 'limit' | 'cursor'>>();
+same<client.WebhookFilter, Omit<z.input<typeof webhookListQuerySchema>, 'limit' | 'cursor'>>();
+same<client.TimelineEntry, TimelineEntryBody>();
+same<client.WebhookEvent, WebhookEventBody>();
+same<client.SignedWebhook, SignedWebhookBody>();
+same<client.WebhookTestResult, WebhookTestResult>();
+same<client.RotatedWebhookSecret, RotatedSecretBody>();
+same<client.OrderStatusChanged, OrderStatusChanged>();
+same<client.WebhookTest, WebhookTest>();
+same<client.SimulatedEvent, ProgressEvent>();
+// New codes need no new client.
+same<Omit<client.Problem, 'code' | 'errors'>, Omit<ProblemBody, 'code' | 'errors'>>();
+same<Omit<client.FieldError, 'code'>, Omit<ProblemBody['errors'][number], 'code'>>();
