@@ -21,6 +21,8 @@ export interface NewOrder {
   webhook_url?: string | null | undefined;
   redirect_url?: string | null | undefined;
   cancel_url?: string | null | undefined;
+  /** ISO 8601, in the future. */
+  expires_at?: string | null | undefined;
   source?: string | null | undefined;
   meta_data?: Record<string, unknown> | null | undefined;
 }
