@@ -11,7 +11,7 @@ type Actor = Open<'seller' | 'customer' | 'checkout' | 'operator' | 'system'>;
 type Channel = Open<'api' | 'hosted_checkout' | 'cli' | 'workflow' | 'temporal'>;
 
 /** What an automated test can do in place of a customer. */
-export type SimulatedEvent = 'signup_started' | 'approved' | 'declined' | 'completed' | 'failed';
+export type SimulatedEvent = 'signup_started' | 'approved' | 'declined' | 'completed' | 'failed' | 'expired';
 
 /** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
 export interface NewOrder {
