@@ -38,7 +38,7 @@ function toUncheckedRequest(
   const { actor, reason, ifVersion } = fields;
   const paymentTerm = PAYMENT_TERMS.find((term) => term === fields.paymentTerm);
   return {
-    event: event ?? toEventName(fields.event),
+    event: event ?? toEventName(fields.event, channel),
     actor: ACTORS.find((known) => known === actor) ?? defaultActor,
     channel,
     reason: typeof reason === 'string' ? toStorable(truncate(reason, MAX_REASON_LENGTH)) : null,
@@ -65,9 +65,12 @@ function fieldsOf(payload: unknown): Record<string, unknown> {
   return typeof payload === 'object' && payload !== null ? { ...payload } : {};
 }
 
-/** Only progress events: a cancel has a message of its own, and only the workflow's timer expires an order. */
-function toEventName(event: unknown): string {
-  if (isProgressEvent(event)) return event;
+/**
+ * Only progress events: a cancel has a message of its own. The workflow's timer expires an order, or a seller of a
+ * sandbox account, who simulates it through the API.
+ */
+function toEventName(event: unknown, channel: Channel): string {
+  if (isProgressEvent(event) || (event === 'expired' && channel === 'api')) return event;
   return toStorable(truncate(`no event: ${JSON.stringify(event) as string | undefined}`, MAX_EVENT_LENGTH));
 }
 

@@ -8,6 +8,7 @@ import {
   idempotencyKeySchema,
   orderListQuerySchema,
   progressRequestSchema,
+  simulateRequestSchema,
   unquoteKey,
 } from '../contracts/request-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
@@ -148,14 +149,14 @@ export function orderRoutes(
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
-    const progress = progressOf(ctx);
+    const progress = eventOf(ctx, progressRequestSchema);
     const stored = await readOrder(ctx);
     const ifVersion = await wantedVersions(ctx, stored);
     sendOrder(ctx, await reportProgress(deps, stored, { ...progress, ifVersion }));
   });
 
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
-    const progress = progressOf(ctx);
+    const progress = eventOf(ctx, simulateRequestSchema);
     const stored = await readOrder(ctx, sellerOf(ctx).id);
     const ifVersion = await wantedVersions(ctx, stored);
     sendOrder(ctx, await simulateProgress(deps, stored, { ...progress, ifVersion }));
@@ -194,8 +195,8 @@ function respondNotModified(ctx: Context, order: Order): boolean {
   return isKnownVersion;
 }
 
-function progressOf(ctx: Context) {
-  const { event, reason = null, payment_term: paymentTerm } = validate(progressRequestSchema, ctx.request.body).data;
+function eventOf(ctx: Context, schema: typeof progressRequestSchema | typeof simulateRequestSchema) {
+  const { event, reason = null, payment_term: paymentTerm } = validate(schema, ctx.request.body).data;
   return { event, reason, paymentTerm };
 }
 

@@ -3,7 +3,7 @@ import { PROGRESS_EVENTS } from '../domain/status';
 import { type OrderRules, amount, optional, paymentTerms, redirectUrl, reference, text, webhookUrl } from './fields';
 import { metaData } from './meta-data';
 import { orderStatus, paymentTerm } from './order-schemas';
-import { moment, pageQuery, uuidCursor } from './page-query';
+import { moment, pageQuery, time, uuidCursor } from './page-query';
 
 /** The body of a create request (spec section 2.3). `accountErrors` checks the seller's own limits. */
 export function createOrderRequestSchema(rules: OrderRules) {
@@ -36,6 +36,10 @@ export function createOrderRequestSchema(rules: OrderRules) {
           'Where customers go who do not complete the order: declined, failed, cancelled, expired, or leaving the ' +
           "checkout. The query parameter `orderId` is added. Default: the account's setting, else the shop's front " +
           'page. The rules are those of `redirect_url`.',
+      }),
+      expires_at: optional(time()).meta({
+        description:
+          'When the order becomes UNSUCCESSFUL if it is still open, in the future. Default: as the operator has configured.',
       }),
       source: optional(text(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',
@@ -102,10 +106,20 @@ const progressEvent = z
   .enum(PROGRESS_EVENTS)
   .meta({ id: 'ProgressEvent', description: "The customer's latest step", examples: ['approved'] });
 
-export const progressRequestSchema = z.strictObject({
-  data: z.strictObject({
-    event: progressEvent,
-    reason: optional(text(500)).meta({ description: 'Human-readable reason for the event' }),
-    payment_term: optional(paymentTerm).meta({ description: 'How the customer pays, once it is known' }),
-  }),
+const simulatedEvent = z.enum([...PROGRESS_EVENTS, 'expired']).meta({
+  id: 'SimulatedEvent',
+  description: "The customer's latest step, or the expiry of the order",
+  examples: ['expired'],
 });
+
+const ofEvent = <T extends z.ZodType>(event: T) =>
+  z.strictObject({
+    data: z.strictObject({
+      event,
+      reason: optional(text(500)).meta({ description: 'Human-readable reason for the event' }),
+      payment_term: optional(paymentTerm).meta({ description: 'How the customer pays, once it is known' }),
+    }),
+  });
+
+export const progressRequestSchema = ofEvent(progressEvent);
+export const simulateRequestSchema = ofEvent(simulatedEvent);

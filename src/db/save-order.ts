@@ -9,7 +9,9 @@ import { isoOf, namesOf, parametersOf, statement } from './statement';
 /** How and by whom an order is created. */
 export interface Creation {
   by: Pick<OrderChange, 'actor' | 'channel'>;
-  /** Milliseconds; undefined for never. */
+  /** ISO 8601; undefined for the default. */
+  expiresAt?: string | undefined;
+  /** The default, in milliseconds; undefined for never. */
   expiresAfterMs?: number | undefined;
   /** An Idempotency-Key with the request that it belongs to, and the response that a repeat gets. */
   idempotency?: { key: string; requestDigest: Buffer; response: CreatedOrderBody } | undefined;
@@ -22,7 +24,8 @@ const INSERT_ORDER = `
     on conflict do nothing returning key
   ), new_order as (
     insert into orders (${namesOf(FACT_COLUMNS)}, created_at, expires_at, version, status)
-    select ${parametersOf(FACT_COLUMNS)}, at, at + :expiresAfterMs * interval '1 ms', 1, 'CREATED'
+    select ${parametersOf(FACT_COLUMNS)}, at,
+      coalesce(:expiresAt::timestamptz, at + :expiresAfterMs * interval '1 ms'), 1, 'CREATED'
     from (select listed_time() as at offset 0) as dated
     where :key::text is null or exists (select from new_key)
     returning id, seller_id, created_at, expires_at
@@ -43,13 +46,14 @@ const INSERT_ORDER = `
 export async function insertOrder(
   db: Db,
   facts: OrderFacts,
-  { by, expiresAfterMs, idempotency }: Creation,
+  { by, expiresAt, expiresAfterMs, idempotency }: Creation,
 ): Promise<Order | undefined> {
   const { rows } = await runStatement<Pick<Order, 'createdAt' | 'expiresAt'>>(db, {
     name: 'insert_order',
     ...statement(INSERT_ORDER, {
       ...facts,
       ...by,
+      expiresAt,
       expiresAfterMs,
       key: idempotency?.key,
       requestDigest: idempotency?.requestDigest,

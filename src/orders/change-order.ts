@@ -50,7 +50,7 @@ export async function reportProgress(
 
 /**
  * Applies what a seller simulates about the customer of an order in its sandbox account, as if the checkout reported
- * it.
+ * it, or its expiry.
  * @throws Problem `sandbox_only` if the account is live, or `transition_not_allowed`
  */
 export async function simulateProgress(
@@ -63,7 +63,7 @@ export async function simulateProgress(
       'sandbox_only',
       'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
     );
-  return reportProgress(deps, stored, progress);
+  return reportProgress(deps, stored, { ...progress, ...(progress.event === 'expired' && { actor: 'system' }) });
 }
 
 /**

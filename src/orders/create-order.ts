@@ -80,6 +80,7 @@ async function tryToCreate(
     const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
     const order = await insertOrder(deps.insertDb, facts, {
       by: { actor: 'seller', channel: 'api' },
+      expiresAt: request.expires_at,
       expiresAfterMs: deps.expiresAfterMs,
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     });

@@ -4,7 +4,11 @@ import type { z } from 'zod';
 import type * as client from '../../packages/client/src/contract-types';
 import type { CreatedOrderBody, OrderBody } from '../../src/contracts/order-schemas';
 import type { ProblemBody } from '../../src/contracts/problem-schema';
-import type { createOrderRequestSchema, orderListQuerySchema } from '../../src/contracts/request-schemas';
+import type {
+  createOrderRequestSchema,
+  orderListQuerySchema,
+  simulateRequestSchema,
+} from '../../src/contracts/request-schemas';
 import type { TimelineEntryBody } from '../../src/contracts/timeline-schemas';
 import type { webhookListQuerySchema } from '../../src/contracts/webhook-request-schemas';
 import type {
@@ -14,7 +18,6 @@ import type {
   WebhookTestResult,
 } from '../../src/contracts/webhook-response-schemas';
 import type { OrderStatusChanged, WebhookTest } from '../../src/contracts/webhook-schemas';
-import type { ProgressEvent } from '../../src/domain/status';
 
 /** Interfaces that extend others as one object, in all depths. */
 type Flat<T> = T extends string | number | boolean | null | undefined ? T : { [Key in keyof T]: Flat<T[Key]> };
@@ -38,7 +41,7 @@ same<client.WebhookTestResult, WebhookTestResult>();
 same<client.RotatedWebhookSecret, RotatedSecretBody>();
 same<client.OrderStatusChanged, OrderStatusChanged>();
 same<client.WebhookTest, WebhookTest>();
-same<client.SimulatedEvent, ProgressEvent>();
+same<client.SimulatedEvent, z.input<typeof simulateRequestSchema>['data']['event']>();
 // New codes need no new client.
 same<Omit<client.Problem, 'code' | 'errors'>, Omit<ProblemBody, 'code' | 'errors'>>();
 same<Omit<client.FieldError, 'code'>, Omit<ProblemBody['errors'][number], 'code'>>();

@@ -11,7 +11,7 @@ type Actor = Open<'seller' | 'customer' | 'checkout' | 'operator' | 'system'>;
 type Channel = Open<'api' | 'hosted_checkout' | 'cli' | 'workflow' | 'temporal'>;
 
 /** What an automated test can do in place of a customer. */
-export type SimulatedEvent = 'signup_started' | 'approved' | 'declined' | 'completed' | 'failed';
+export type SimulatedEvent = 'signup_started' | 'approved' | 'declined' | 'completed' | 'failed' | 'expired';
 
 /** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
 export interface NewOrder {
@@ -21,6 +21,8 @@ export interface NewOrder {
   webhook_url?: string | null | undefined;
   redirect_url?: string | null | undefined;
   cancel_url?: string | null | undefined;
+  /** ISO 8601, in the future. */
+  expires_at?: string | null | undefined;
   source?: string | null | undefined;
   meta_data?: Record<string, unknown> | null | undefined;
 }

@@ -3,7 +3,7 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { OrderRules } from '../fields';
 import { orderSchema, sellerSchema } from '../order-schemas';
 import { repaymentExampleQuerySchema, repaymentExampleSchema } from '../repayment-schemas';
-import { orderListQuerySchema, progressRequestSchema } from '../request-schemas';
+import { orderListQuerySchema, progressRequestSchema, simulateRequestSchema } from '../request-schemas';
 import { createOrder } from './create-order-operation';
 import { approvedOrder, cancelledOrder, order, repaymentExample } from './examples';
 import { HEADERS } from './headers';
@@ -139,16 +139,16 @@ const simulate = operation({
     'Events in the order of a paid order: `signup_started`, `approved`, `completed`. The webhooks are those of a real ' +
     'customer, with two exceptions: their actor is `checkout`, and `declined` and `failed` end the order immediately. On ' +
     'the hosted checkout, a customer can usually continue after a decline or a failure: the order stays PENDING, ' +
-    'without a webhook, until the customer cancels the application, you cancel the order, or it expires. With a live ' +
-    'account, `sandbox_only` is returned.',
+    'without a webhook, until the customer cancels the application, you cancel the order, or it expires. `expired` ends ' +
+    'the order as its expiry does. With a live account, `sandbox_only` is returned.',
   key: 'seller',
   path: orderIds,
   body: {
-    schema: requestBody('SimulateProgressRequest', progressRequestSchema),
+    schema: requestBody('SimulateProgressRequest', simulateRequestSchema),
     required: true,
     examples: {
       signupStarted: { summary: 'The customer starts the signup', value: { data: { event: 'signup_started' } } },
-      failed: { summary: 'An error ends the checkout', value: { data: { event: 'failed', reason: 'Test' } } },
+      expired: { summary: 'The order expires', value: { data: { event: 'expired' } } },
     },
   },
   response: {

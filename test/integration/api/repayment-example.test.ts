@@ -56,9 +56,7 @@ test('a seller that is missing, malformed, disabled or without a lender gets the
   const live = await createSeller(stack.db);
   for (const id of [randomUUID(), 'not-an-id', disabled.id, live.id]) {
     const response = await example('?amount=10', id);
-    expect(expectProblem(response, 404, 'not_found').detail).toBe(
-      'The resource does not exist or belongs to another seller.',
-    );
+    expect(expectProblem(response, 404, 'not_found').detail).toBe('No seller with repayments has this ID.');
     expect(response.headers.get('Cache-Control')).toBe('no-store');
   }
 });

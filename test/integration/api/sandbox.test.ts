@@ -59,9 +59,28 @@ test('a retrieved webhook has the headers of an attempt, with the traceparent of
 test('a simulated event is refused if the status does not allow it, and its reason is kept', async () => {
   const id = await openOrder(stack);
   expectProblem(await simulate(id, 'completed'), 409, 'transition_not_allowed');
-  expectProblem(await simulate(id, 'expired'), 422, 'invalid_request');
+  expectProblem(await simulate(id, 'cancel'), 422, 'invalid_request');
   expect((await simulate(id, 'failed', 'bank declined')).body.data.status).toBe('UNSUCCESSFUL');
   expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'failed', reason: 'bank declined' });
+});
+
+test('a simulated expiry ends an open order as its expiry does, with a webhook', async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  expect((await simulate(id, 'expired')).body.data).toMatchObject({
+    status: 'UNSUCCESSFUL',
+    unsuccessful_reason: 'expired',
+  });
+  const sent = await until(
+    () => receiver.deliveries.find(({ body }) => body.data.order.id === id && body.data.event === 'expired'),
+    'the webhook arrives',
+  );
+  expect(sent.body.data).toMatchObject({ previous_status: 'PENDING', actor: 'system' });
+  expect((await simulate(id, 'expired')).status).toBe(200);
+  expectProblem(await simulate(await openOrder(stack, {}, ['failed']), 'expired'), 409, 'transition_not_allowed');
+});
+
+test('the checkout cannot expire an order', async () => {
+  expectProblem(await stack.api.progress(await openOrder(stack), 'expired'), 422, 'invalid_request');
 });
 
 test('a simulated event with If-Match of an older version returns 412, and changes nothing', async () => {
