@@ -103,7 +103,10 @@ test('the runbook finds the index that an interrupted migration leaves', async (
   await stack.db.query('create table example as select 1 as id from generate_series(1, 2)');
   await expect(stack.db.query('create unique index concurrently example_id on example (id)')).rejects.toThrow();
   const query = statements.find((statement) => statement.includes('indisvalid'))!;
-  expect((await stack.db.query(query)).rows).toEqual([{ index: 'example_id', on_table: 'example' }]);
+  // Postgres sends the error before it ends the command, which the query leaves out until then.
+  const left = async () => (await stack.db.query(query)).rows;
+  await until(async () => (await left()).length > 0, 'the interrupted command has ended');
+  expect(await left()).toEqual([{ index: 'example_id', on_table: 'example' }]);
   const drop = statements.find((statement) => statement.startsWith('drop index'))!;
   await stack.db.query(drop.replace('orders_by_example', 'example_id'));
   expect((await stack.db.query(query)).rows).toEqual([]);
