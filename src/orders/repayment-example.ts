@@ -1,4 +1,4 @@
-import { Problem, invalidRequest } from '../contracts/problem';
+import { invalidRequest } from '../contracts/problem';
 import type { RepaymentExampleBody } from '../contracts/repayment-schemas';
 import { type Account, findAccount } from '../db/accounts';
 import { formatPence } from '../domain/money';
@@ -24,13 +24,13 @@ export async function retrieveRepaymentExample(
   amountPence: number,
 ): Promise<RepaymentExampleBody> {
   const account = isUuid(sellerId) ? await findAccount(db, sellerId) : undefined;
-  if (!account || account.disabledAt !== null) throw notFound('seller');
+  if (!account || account.disabledAt !== null) throw notFound('seller with repayments');
   const { maxOrderAmountPence: maximum } = account;
   if (maximum !== null && amountPence > maximum) {
     const detail = `must be at most ${formatPence(maximum)}, the limit of the account`;
     throw invalidRequest([{ code: 'too_big', detail, parameter: 'amount' }]);
   }
   const example = quote?.(account, amountPence);
-  if (!example) throw new Problem('not_found', 'Customers of this account cannot pay later.');
+  if (!example) throw notFound('seller with repayments');
   return example;
 }

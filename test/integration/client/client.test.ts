@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { freePort } from '../../../tools/local-stack/ports';
-import { type ClientOptions, ConnectionError, OrderServiceError, createClient } from '../../../packages/client/src/index';
+import {
+  type ClientOptions,
+  ConnectionError,
+  OrderServiceError,
+  createClient,
+} from '../../../packages/client/src/index';
 import { loadConfig } from '../../../src/config';
 import { openOrder } from '../../support/orders';
 import { type Fault, startHttpProxy } from '../../support/http-proxy';
