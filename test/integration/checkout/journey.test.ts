@@ -8,12 +8,10 @@ import {
   proceedCheckout,
   statusOfOrder,
 } from '../../support/checkout';
-import { apiOf } from '../../support/api';
 import { storedText } from '../../support/history';
 import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useSharedStack } from '../../support/shared-stack';
-import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
@@ -95,12 +93,6 @@ test('a customer who has to act on a page of the lender goes there, and continue
     for (const secret of ['sandbox-lender', 'verify@', new URL(url).pathname.split('/')[2]])
       expect(text).not.toContain(secret);
   }
-});
-
-test('a live order has no page of the sandbox lender', async () => {
-  const api = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
-  const { customer } = await newCustomer({ ...stack, api });
-  expect((await customer.look('sandbox-lender/')).status).not.toBe(200);
 });
 
 test('a customer who can only pay later starts with the application', async () => {

@@ -39,7 +39,8 @@ test('an order of a live account uses the live lender and the live bank', async 
   const { id, customer } = await newCustomer(stack);
   const choice = await customer.look();
   expect(choice.text).toContain('1 monthly payment of £1,234.50');
-  expect(choice.text).not.toContain('Sandbox');
+  expect(choice.text).not.toContain('Sandbox:');
+  expect((await customer.look('sandbox-lender/')).status).toBe(404);
   const banks = await customer.submit('choice', { payment_term: 'PAY_NOW' });
   expect([banks.text.includes('High Street Bank'), banks.text.includes('Oak Bank')]).toEqual([true, false]);
   expect(banks.text).toContain(`Pay now is provided by Open Pay. ${mockBank.regulation}`);
