@@ -203,7 +203,11 @@ function checkAfterMs({ ageMs }: Payment): number {
 /** Temporal waits, and shows the message and the time of the next attempt. */
 function askAgain(message: string, delayMs: number): ApplicationFailure {
   const category = ApplicationFailureCategory.BENIGN;
-  return ApplicationFailure.create({ message, type: 'NotDecided', category, nextRetryDelay: Math.round(delayMs) });
+  const nextRetryDelay = Math.round(delayMs);
+  const failure = ApplicationFailure.create({ message, type: 'NotDecided', category, nextRetryDelay });
+  // Nothing failed: the Temporal UI would show the stack beside the message.
+  failure.stack = '';
+  return failure;
 }
 
 /** The failure of the activity, for an error of the payment provider. Other errors stay as they are. */
