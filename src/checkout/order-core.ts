@@ -34,7 +34,7 @@ export interface OrderCore {
    * @throws Problem `service_unavailable` if it could not be reported, `not_found`
    */
   report(orderId: string, event: ProgressEvent, by?: ReportedBy): Promise<void>;
-  /** Keeps an order from expiring before a time. @throws CallNotMade */
+  /** Keeps an order from expiring before a time, unless its row waits for `reconcile`. @throws CallNotMade */
   holdExpiry(order: Order, until: Date): Promise<void>;
 }
 
@@ -52,6 +52,10 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
         if (!isProblem(error, 'transition_not_allowed')) throw error;
       }
     },
-    holdExpiry: (order, until) => workflows.holdExpiry(order, until),
+    async holdExpiry({ id }, until) {
+      const stored = await findOrder(db, id);
+      // A new run would begin without the changes that the row of a restored backup lacks.
+      if (stored?.workflowVersion === null) await workflows.holdExpiry(stored, until);
+    },
   };
 }

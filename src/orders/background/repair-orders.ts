@@ -81,6 +81,8 @@ export function createReplacements({ db, workflows, log }: Dependencies): () => 
       return runs.flatMap((run) => rows.filter(({ id }) => id === run.orderId).map((row) => ({ run, row })));
     };
     await forEach(inBatches(workflows.findStuck(), withRow), async ({ run: { runId }, row: order }) => {
+      // An operator runs `reconcile`, which needs the changes of this run.
+      if (order.workflowVersion !== null) return;
       if (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS))) return;
       log.error({ order_id: order.id, run_id: runId }, 'the workflow tasks of a run keep failing: replacing it');
       await workflows.terminate(order.id, runId, 'its workflow tasks keep failing');

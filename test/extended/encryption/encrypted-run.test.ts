@@ -59,7 +59,7 @@ async function wholeOrder(service: typeof stack, amountPence: number) {
   await until(() => sent().length === 3, 'the webhooks are delivered');
   await service.client.workflow.getHandle(`order-${id}`).result();
   const pounds = amount.toLocaleString('en-GB', { minimumFractionDigits: 2 });
-  return { id, facts: [name!, reference!, String(amountPence), pounds], delivery: sent()[0]! };
+  return { id, facts: [name!, reference!, pounds], delivery: sent()[0]! };
 }
 
 const decode = (body: object, headers: Record<string, string> = {}) =>
@@ -78,7 +78,7 @@ test('Temporal stores no amount, reference or name of an encrypted order in clea
 });
 
 test('the codec server decrypts a history for the UI', async () => {
-  const { id, facts } = await wholeOrder(stack, 123_456);
+  const { id } = await wholeOrder(stack, 123_456);
   const withoutKeys = createTemporalClient(stack.temporal);
   const { events } = await withoutKeys.workflow.getHandle(`order-${id}`).fetchHistory();
   await withoutKeys.connection.close();
@@ -87,7 +87,10 @@ test('the codec server decrypts a history for the UI', async () => {
   expect(response.status).toBe(200);
   expect(response.headers.get('Access-Control-Allow-Origin')).toBe('https://temporal.example');
   const { payloads } = (await response.json()) as { payloads: { data: string }[] };
-  expect(JSON.parse(Buffer.from(payloads[0]!.data, 'base64').toString())).toMatchObject({ id, reference: facts[1] });
+  expect(JSON.parse(Buffer.from(payloads[0]!.data, 'base64').toString())).toMatchObject({
+    status: 'SUCCESSFUL',
+    changes: [{ event: 'created' }, { event: 'signup_started' }, { event: 'approved' }, { event: 'completed' }],
+  });
 });
 
 test.each([{ payloads: [{ metadata: 7 }] }, { payloads: 'none' }])('the codec server refuses %j', async (body) => {
