@@ -39,7 +39,8 @@ export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
   return async (ctx: Context, next: Next): Promise<void> => {
     const { id } = sellerOf(ctx);
     if (overflow === 'fail' && sellers.isFull(id)) throw tooMany(limit);
-    const closed = new Promise<void>((resolve) => ctx.res.once('close', resolve));
+    // A caller that left during the authentication has closed it already.
+    const closed = ctx.res.closed ? Promise.resolve() : new Promise<void>((resolve) => ctx.res.once('close', resolve));
     await new Promise<void>((begin) => {
       void sellers.run(id, async () => {
         begin();

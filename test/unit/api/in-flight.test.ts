@@ -70,6 +70,16 @@ test('a request holds its slot until its response is read or its connection ends
   await next();
 });
 
+test('a request whose client has gone before it came here holds no slot', async () => {
+  const limit = limitInFlight(1, 'fail');
+  const gone = contextOf('a');
+  gone.socket.destroyed = true;
+  Object.assign(gone.res, { closed: true });
+  await limit(gone as unknown as Context, () => Promise.resolve());
+  await setImmediate();
+  await limit(contextOf('a') as unknown as Context, () => Promise.resolve());
+});
+
 test('a request whose client has gone while it waited does not run', async () => {
   const { send, release } = sender(limitInFlight(1, 'wait'));
   const first = send('a');
