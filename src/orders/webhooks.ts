@@ -89,7 +89,9 @@ export async function resendWebhooks(
   sellerId: string,
   { state, created_from: since, created_before }: ResendWebhooksRequest,
 ): Promise<WebhookSelectionBody> {
-  const until = created_before ?? (await readClock(db)).toISOString();
+  // Later webhooks, and those that it sends itself, are not part of it.
+  const now = (await readClock(db)).toISOString();
+  const until = created_before !== undefined && created_before < now ? created_before : now;
   try {
     await workflows.resendWebhooks({ sellerId, state, since, until }, sellerId);
   } catch (error) {
