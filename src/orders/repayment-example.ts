@@ -25,12 +25,12 @@ export async function retrieveRepaymentExample(
 ): Promise<RepaymentExampleBody> {
   const account = isUuid(sellerId) ? await findAccount(db, sellerId) : undefined;
   if (!account || account.disabledAt !== null) throw notFound('seller with repayments');
+  const example = quote?.(account, amountPence);
+  if (!example) throw notFound('seller with repayments');
   const { maxOrderAmountPence: maximum } = account;
   if (maximum !== null && amountPence > maximum) {
     const detail = `must be at most ${formatPence(maximum)}, the limit of the account`;
     throw invalidRequest([{ code: 'too_big', detail, parameter: 'amount' }]);
   }
-  const example = quote?.(account, amountPence);
-  if (!example) throw notFound('seller with repayments');
   return example;
 }
