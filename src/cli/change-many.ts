@@ -17,7 +17,7 @@ export function addManyOptions(command: Command, what: string): Command {
   return command
     .option('--seller <seller-id>', `${what} of this seller; a filter requires this option or --all-sellers`, uuid)
     .addOption(new Option('--all-sellers', `${what} of all sellers`).conflicts('seller'))
-    .option('--yes', 'do not ask whether to change what a filter selects');
+    .option('--yes', 'do not ask whether to change what a filter or a reference selects');
 }
 
 /**

@@ -41,7 +41,7 @@ export function addOrderCancel(order: Command, services: Services): void {
       const { reason, seller, allSellers, since, until, status } = options;
       const hasFilter = [seller, allSellers, since, until, status].some((option) => option !== undefined);
       if ((id !== undefined) === hasFilter) throw new UsageError('select one order, or orders by a filter');
-      if (id !== undefined) return cancelOne(services, id, reason, command);
+      if (id !== undefined) return cancelOne(services, id, options, command);
       if (reason === undefined) throw new UsageError('cancelling by a filter requires --reason');
       const owner = await requireScope(services, options);
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
@@ -51,8 +51,13 @@ export function addOrderCancel(order: Command, services: Services): void {
     });
 }
 
-async function cancelOne(services: Services, id: string, reason: string | undefined, command: Command): Promise<void> {
+async function cancelOne(services: Services, id: string, options: CancelOptions, command: Command): Promise<void> {
+  const { reason } = options;
   const stored = await requireOrder(services, id);
+  const { reference, sellerName, amountPence } = stored;
+  // Another seller's order may have the reference that was meant.
+  if (stored.id !== id.toLowerCase())
+    await confirm(services, `Cancel ${reference} of ${sellerName}, ${formatPence(amountPence)}?`, options);
   const cancelled = await asAction(services, (workflows) =>
     cancelForOperator({ db: services.db(), workflows }, stored, reason ?? null),
   );

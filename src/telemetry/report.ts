@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { workflowId } from '../../workflows/messages';
 import type { OrderChange } from '../domain/order';
+import { isUuid } from '../domain/uuid';
 import type { WebhookState } from '../domain/webhook';
 import type { RecordedAttempt } from '../webhooks/deliver';
 import { requestContextFields } from './current-request-context';
@@ -67,7 +68,8 @@ export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclud
 }
 
 /**
- * A command of the CLI that changes something. Its options may hold names, so only its arguments, the ids, are logged.
+ * A command of the CLI that changes something. Its options and
+ * references may hold names, so only ids are logged.
  */
 export function reportOperatorAction(
   log: Logger,
@@ -76,7 +78,8 @@ export function reportOperatorAction(
   const { id, at, operator, command, outcome } = action;
   // A long command is reported twice, and counted when it ends.
   if (outcome !== 'started') metrics.operatorActions.inc({ outcome });
-  const { arguments: ids } = action.arguments as { arguments?: unknown };
+  const { arguments: given = [] } = action.arguments as { arguments?: string[] };
+  const ids = given.map((argument) => (isUuid(argument) || /^\d+$/.test(argument) ? argument : '…'));
   log.info(
     { request_id: id, operator, command, arguments: ids, outcome, started_at: at.toISOString() },
     'operator action',

@@ -86,7 +86,7 @@ describe('a reference in place of an id', () => {
     expect(await json('order', 'timeline', reference.normalize('NFD'))).toEqual([
       expect.objectContaining({ event: 'created' }),
     ]);
-    expect(await json('order', 'cancel', reference)).toMatchObject({ id, status: 'UNSUCCESSFUL' });
+    expect(await json('order', 'cancel', reference, '--yes')).toMatchObject({ id, status: 'UNSUCCESSFUL' });
   });
 
   test('of several orders changes none of them, and lists them, newest first', async () => {
