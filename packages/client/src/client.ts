@@ -4,6 +4,7 @@ import type {
   NewOrder,
   Order,
   OrderFilter,
+  PaymentTerm,
   WebhookFilter,
   RotatedWebhookSecret,
   SignedWebhook,
@@ -104,12 +105,16 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
      * Moves an order of a sandbox account as its customer's checkout would, for automated tests: `signup_started`, then
      * `approved`, then `completed`. A live account causes the error `sandbox_only`.
      */
-    simulate: (orderId: string, event: SimulatedEvent, { reason }: { reason?: string } = {}): Promise<Order> =>
+    simulate: (
+      orderId: string,
+      event: SimulatedEvent,
+      { reason, paymentTerm }: { reason?: string; paymentTerm?: PaymentTerm } = {},
+    ): Promise<Order> =>
       dataOf(
         call({
           method: 'POST',
           path: `${order(orderId)}/simulate/`,
-          body: { data: { event, reason } },
+          body: { data: { event, reason, payment_term: paymentTerm } },
           idempotent: true,
         }),
       ),

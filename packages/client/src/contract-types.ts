@@ -5,7 +5,7 @@
 type Open<Known extends string> = Known | (string & Record<never, never>);
 
 type OrderStatus = 'CREATED' | 'PENDING' | 'APPROVED' | 'SUCCESSFUL' | 'UNSUCCESSFUL';
-type PaymentTerm = 'PAY_NOW' | 'PAY_LATER';
+export type PaymentTerm = 'PAY_NOW' | 'PAY_LATER';
 type WebhookState = 'pending' | 'delivered' | 'exhausted' | 'disabled';
 type Actor = Open<'seller' | 'customer' | 'checkout' | 'operator' | 'system'>;
 type Channel = Open<'api' | 'hosted_checkout' | 'cli' | 'workflow' | 'temporal'>;
@@ -174,7 +174,7 @@ export interface WebhookTest {
 }
 
 export type ProblemCode = Open<
-  | 'bad_request'
+  | 'checkout_not_ready'
   | 'duplicate_reference'
   | 'idempotency_key_in_progress'
   | 'idempotency_key_reused'
@@ -187,6 +187,7 @@ export type ProblemCode = Open<
   | 'overloaded'
   | 'precondition_failed'
   | 'rate_limited'
+  | 'resend_in_progress'
   | 'sandbox_only'
   | 'service_unavailable'
   | 'too_many_webhook_secrets'
