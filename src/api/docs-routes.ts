@@ -62,7 +62,9 @@ function serveLibrary(content: Buffer): (ctx: Context) => void {
  * Serves a constant. Compression and digest run once.
  * @param policy of an HTML page
  */
-function serveFile(type: string, content: string | Buffer, policy?: string): (ctx: Context) => void {
+function serveFile(type: string, text: string | Buffer, policy?: string): (ctx: Context) => void {
+  // Responses that are not read yet share it.
+  const content = Buffer.from(text);
   const etag = `W/"${digestOf(content)}"`;
   let gzipped: Buffer | undefined;
   return (ctx) => {
