@@ -23,6 +23,14 @@ export interface OrderActivityOptions {
   log: Logger;
 }
 
+/** What a run that resumes an order begins with. */
+interface ResumedOrder {
+  state: OrderState;
+  /** The order does not expire before this time (ISO 8601). */
+  heldUntil: string | null;
+  pendingWebhooks: WebhookRef[];
+}
+
 interface SaveRequest {
   orderId: string;
   change: OrderChange;
@@ -39,11 +47,11 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
 
   return {
     /** Reads an order from its row, for a run that resumes it. */
-    async readOrder(orderId: string): Promise<{ state: OrderState; pendingWebhooks: WebhookRef[] }> {
+    async readOrder(orderId: string): Promise<ResumedOrder> {
       const order = await findOrder(db, orderId);
       if (!order) throw ApplicationFailure.nonRetryable(`order ${orderId} has no row`, ROW_BEHIND);
       const state = stateOf(order.changes, order.expiresAt);
-      return { state, pendingWebhooks: await findPendingWebhooks(db, orderId) };
+      return { state, heldUntil: order.heldUntil, pendingWebhooks: await findPendingWebhooks(db, orderId) };
     },
 
     /**

@@ -81,6 +81,7 @@ export async function orderWorkflow({ orderId, state, heldUntil = 0 }: OrderWork
     if (!saved) {
       const row = await readOrder(orderId);
       saved = row.state;
+      heldUntil = Math.max(heldUntil, Date.parse(row.heldUntil ?? '') || 0);
       deliveries.add(row.pendingWebhooks);
     }
     showStatus();

@@ -1,6 +1,7 @@
 import { isProblem } from '../contracts/problem';
 import { findOrder, findSellersOfPayLinks } from '../db/find-orders';
 import type { Db } from '../db/pool';
+import { holdOrder } from '../db/save-order';
 import type { Order, PaymentTerm } from '../domain/order';
 import type { Actor, ProgressEvent } from '../domain/status';
 import { reportProgress } from '../orders/change-order';
@@ -52,10 +53,9 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
         if (!isProblem(error, 'transition_not_allowed')) throw error;
       }
     },
-    async holdExpiry({ id }, until) {
-      const stored = await findOrder(db, id);
+    async holdExpiry(order, until) {
       // A new run would begin without the changes that the row of a restored backup lacks.
-      if (stored?.workflowVersion === null) await workflows.holdExpiry(stored, until);
+      if (await holdOrder(db, order.id, until)) await workflows.holdExpiry(order, until);
     },
   };
 }

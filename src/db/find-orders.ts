@@ -7,6 +7,8 @@ import { type Columns, isoOf, jsonOf, selectionOf, statement } from './statement
 export interface StoredOrder extends Order {
   /** True once its workflow has been started. */
   started: boolean;
+  /** The order does not expire before this time (ISO 8601); null if nothing has asked for it. */
+  heldUntil: string | null;
   /** The version that its workflow has, if the row of a restored backup lacks changes; null for every other order. */
   workflowVersion: number | null;
 }
@@ -43,12 +45,12 @@ export const CHANGE_COLUMNS: Columns<OrderChange> = {
 };
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
-const ORDER_COLUMNS = `${selectionOf(FACT_COLUMNS)}, ${isoOf('expires_at')} as "expiresAt",
+const ORDER_COLUMNS = `${selectionOf(FACT_COLUMNS)}, ${isoOf('expires_at')} as "expiresAt", ${isoOf('held_until')} as "heldUntil",
   not exists (select from start_request s where s.order_id = o.id) as started, workflow_version as "workflowVersion",
   (select json_agg(${jsonOf({ ...CHANGE_COLUMNS, at: isoOf('at') })} order by version)
    from order_timeline t where t.order_id = o.id and version is not null) as changes`;
 
-type OrderRow = OrderFacts & Pick<StoredOrder, 'expiresAt' | 'started' | 'workflowVersion' | 'changes'>;
+type OrderRow = OrderFacts & Pick<StoredOrder, 'expiresAt' | 'heldUntil' | 'started' | 'workflowVersion' | 'changes'>;
 
 /** The timeline has the state: the columns of the row are for searches and for saves. */
 const toStoredOrder = ({ expiresAt, changes, ...row }: OrderRow): StoredOrder => ({

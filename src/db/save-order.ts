@@ -136,6 +136,18 @@ export async function insertRefusal(db: Db, refusal: Refusal): Promise<boolean> 
   });
 }
 
+/**
+ * Records until when an order does not expire, for a run that resumes it.
+ * @returns false if the row waits for `reconcile`: nothing is recorded
+ */
+export async function holdOrder(db: DbClient, orderId: string, until: Date): Promise<boolean> {
+  const { rowCount } = await db.query('update orders set held_until = $2 where id = $1 and workflow_version is null', [
+    orderId,
+    until,
+  ]);
+  return rowCount === 1;
+}
+
 /** Records that the row lacks changes that its workflow has, up to `version`. */
 export async function markRowBehind(db: DbClient, orderId: string, version: number): Promise<void> {
   await db.query('update orders set workflow_version = greatest(workflow_version, $2) where id = $1', [

@@ -74,6 +74,8 @@ create table orders (
   -- As in the first line of the timeline.
   created_at timestamptz not null default listed_time(),
   expires_at timestamptz,
+  -- Until when the checkout has asked that the order does not expire, for a run that resumes it; null if it never has.
+  held_until timestamptz,
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
   -- True from a 410 until the next delivery: further webhooks are not sent.
@@ -89,6 +91,7 @@ create unique index orders_reference on orders (seller_id, reference) where stat
 create index orders_by_age on orders (created_at desc, id desc);
 create index orders_by_seller on orders (seller_id, created_at desc, id desc);
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
+create index orders_by_reference on orders (reference, created_at desc, id desc);
 create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
 
 -- Orders that are not restored completely: see `workflow_version`.

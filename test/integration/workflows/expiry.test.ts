@@ -1,4 +1,5 @@
 import { findOrder } from '../../../src/db/find-orders';
+import { holdOrder } from '../../../src/db/save-order';
 import { cancelSignal, holdExpirySignal } from '../../../workflows/messages';
 import { acceptVersions, openOrder, refuseVersion, timelineOf } from '../../support/orders';
 import { useStack } from '../../support/stack';
@@ -44,6 +45,16 @@ test('a hold that ends earlier than the one before lets the order expire then', 
   await workflow(id).signal(holdExpirySignal, new Date(Date.now() + 86_400_000).toISOString());
   await workflow(id).signal(holdExpirySignal, new Date().toISOString());
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL' });
+});
+
+test('a run that resumes a held order does not expire it', async () => {
+  const id = await openOrder(stack);
+  await holdOrder(stack.db, id, new Date(Date.now() + 86_400_000));
+  await workflow(id).terminate('a test');
+  await stack.db.query(`update orders set expires_at = now() - interval '1 hour' where id = $1`, [id]);
+  expect((await stack.api.progress(id, 'signup_started')).status).toBe(200);
+  expect((await stack.api.cancel(id)).status).toBe(200);
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
 });
 
 test('a hold that is no time changes nothing', async () => {
