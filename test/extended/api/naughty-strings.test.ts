@@ -180,7 +180,8 @@ describe('naughty strings as raw header bytes', () => {
       const { status, head } = await createWith(Object.fromEntries(names.map((name) => [name, text])));
       seen.add(status);
       const requestId = /^X-Request-Id: (.*)$/im.exec(head)?.[1];
-      expect(requestId).toMatch(/^[\w.:/+=-]{1,128}$/);
+      // Node itself answers what is no HTTP.
+      if (status !== 400) expect(requestId).toMatch(/^[\w.:/+=-]{1,128}$/);
       expect(head).not.toContain('X-Injected');
     });
     expect([...seen].sort()).toEqual(statuses);
