@@ -107,11 +107,31 @@ def ids(name):
 # The document describes these times in words. Any other text is rejected.
 MOMENTS = ["2026-01-31", "2026-11-21T09:00:00Z", "2026-11-21T09:00:00.123+01:00"]
 CURSORS = {"listOrders": "orders", "listWebhooks": "webhooks"}
+REPLACEMENTS = {"createOrder": {"expires_at": "2027-01-31T09:00:00Z"}, "resendWebhooks": {"state": "exhausted"}}
+PAST = re.compile(r"([01]\d\d\d|20[01]\d|202[0-6])-\d\d-\d\dT")
+
+
+def is_allowed(operation, data):
+    """Whether a body follows the rules that its schema cannot state."""
+    if operation == "createOrder":
+        expires = data.get("expires_at")
+        return not isinstance(expires, str) or not PAST.match(expires)
+    if operation == "resendWebhooks":
+        return any(data.get(name) is not None for name in ("state", "created_from"))
+    return True
+
+
+def with_own_names(headers):
+    """Headers whose names differ in more than their case."""
+    if not all(isinstance(header, dict) and isinstance(header.get("name"), str) for header in headers):
+        return headers
+    return list({header["name"].lower(): header for header in headers}.values())
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """Apply the rules in every phase: the coverage phase does not call `map_body`."""
+    operation = case.operation.definition.raw.get("operationId")
     data = case.body.get("data") if isinstance(case.body, dict) else None
     amount = data.get("amount") if isinstance(data, dict) else None
     if isinstance(amount, float) and 0 < amount < 1e12:
@@ -119,6 +139,9 @@ def before_call(context, case, kwargs):
     # The API accepts PHP's empty map, which the schema does not have.
     if isinstance(data, dict) and data.get("meta_data") == []:
         case.body = {**case.body, "data": {**case.body["data"], "meta_data": [0]}}
+    headers = data.get("headers") if isinstance(data, dict) else None
+    if isinstance(headers, list):
+        case.body = {**case.body, "data": {**data, "headers": with_own_names(headers)}}
     # A unique Idempotency-Key per call, because a second body with the same key is rejected.
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):
@@ -126,9 +149,13 @@ def before_call(context, case, kwargs):
     for name in ("created_from", "created_before"):
         if isinstance((case.query or {}).get(name), str):
             case.query[name] = MOMENTS[len(case.query[name]) % len(MOMENTS)]
+    example = (case.query or {}).get("amount")
+    if isinstance(example, float) and 0 < example < 1e12:
+        case.query["amount"] = pence(example)
     # An existing cursor, because any other is rejected.
     cursor = (case.query or {}).get("cursor")
-    operation = case.operation.definition.raw.get("operationId")
+    if isinstance(data, dict) and not is_allowed(operation, data):
+        case.body = {**case.body, "data": {**case.body["data"], **REPLACEMENTS[operation]}}
     known = CURSORS.get(operation)
     # None is known of the order in the path.
     if operation == "retrieveTimeline" and isinstance(cursor, str) and re.fullmatch(r"[0-9]{1,18}", cursor):
