@@ -17,8 +17,8 @@ export const checkoutSettings = {
     lender: setting(
       'CHECKOUT_LENDER',
       choice('none', 'sandbox').default('none'),
-      '`sandbox` serves the [hosted checkout](../lenders/checkout.md) for ' +
-        '[sandbox accounts](deploy.md#accounts); no real lender is connected for live ones. ' +
+      '`sandbox` serves the [hosted checkout](../lenders/checkout.md): [sandbox accounts](deploy.md#accounts) use the ' +
+        'sandbox lender, live ones the lender that you have [connected](../lenders/connect.md). ' +
         'With `none`, your own checkout is at `CHECKOUT_BASE_URL`.',
     ),
     lenderName: setting(

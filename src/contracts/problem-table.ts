@@ -40,7 +40,7 @@ export const PROBLEMS = {
     title: 'The Idempotency-Key header is invalid',
     cause:
       'The key is empty, longer than 255 characters, contains characters other than printable ASCII without spaces, or ' +
-      'begins with a quotation mark and is no quoted string.',
+      'begins with a quotation mark but is not a quoted string, as in `"K`.',
     cure: 'Send a valid key, such as a UUID. Nothing changed.',
     example: { detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.' },
   },
@@ -49,7 +49,7 @@ export const PROBLEMS = {
     title: 'The API key is missing or invalid',
     cause:
       'The key is missing, unknown or revoked, its account is disabled, or it is the wrong kind of key, such as a seller key ' +
-      'on a checkout endpoint or a webhook secret. `detail` states what the header has instead.',
+      'on a checkout endpoint or a webhook secret. `detail` states what was sent, such as the kind of key.',
     cure:
       'Check the key; `connection_check` shows whether it works. The operator creates, replaces and revokes keys. Requests ' +
       'without a valid key count towards the limit of their address.',
@@ -70,8 +70,9 @@ export const PROBLEMS = {
     status: 404,
     title: 'Not found',
     cause:
-      'The path does not exist, an ID in it is not a UUID, it names another seller than that of the key, or the resource does ' +
-      'not exist or belongs to another seller. `detail` states which, except for the last two, which have the same response.',
+      'The path does not exist, an ID in it is not a UUID, the path names a seller that the key does not belong to, or the ' +
+      'resource does not exist or belongs to another seller. `detail` states which. It does not distinguish a missing ' +
+      "resource from another seller's.",
     cure: 'Check the IDs, and that the key belongs to the right seller: `detail` names the seller of the key.',
     example: {
       detail: 'The key belongs to the seller 2c9d6f0a-8f7e-4c55-b1d4-90b7a3a1c6e2, which has no order with this ID.',
@@ -94,7 +95,7 @@ export const PROBLEMS = {
     cure:
       'If that order is open and has the same amount, the response to your first request was probably lost: use that order. ' +
       'If it is SUCCESSFUL, the customer has already completed it: do not create another one, and ship only if its amount is ' +
-      'that of what you ship, because the cart may have changed since the order was created. To change the amount, cancel ' +
+      'the price of what you ship, because the cart may have changed since the order was created. To change the amount, cancel ' +
       'that order, which frees its reference, and repeat the request.',
     example: {
       detail: REFERENCE_TAKEN,
@@ -124,8 +125,8 @@ export const PROBLEMS = {
     title: 'The order cannot be cancelled',
     cause: 'The order is SUCCESSFUL, which is final.',
     cure:
-      'Nothing changed. Fulfil the order if its amount is that of what you ship. Otherwise agree on a refund with the lender, ' +
-      'or for Pay now with the operator, outside this API.',
+      'Nothing changed. Fulfil the order if its amount is the price of what you ship. Otherwise agree on a refund with the ' +
+      'lender, or for Pay now with the operator, outside this API.',
     example: {
       detail: 'The order is SUCCESSFUL and cannot be cancelled.',
       members: { order_status: 'SUCCESSFUL' },
@@ -164,7 +165,7 @@ export const PROBLEMS = {
   too_many_webhook_secrets: {
     status: 409,
     title: 'Too many webhook secrets are active',
-    cause: 'Five webhook secrets are active. Another one would end a secret earlier than its rotation promised.',
+    cause: 'Five webhook secrets are active. A sixth would end the oldest before its promised time.',
     cure:
       'Rotate again after `Retry-After`, when the first of them expires. If a secret has leaked, rotate with ' +
       '`"overlap_seconds": 0`: this always works and ends all older secrets immediately. Nothing changed.',
@@ -179,8 +180,8 @@ export const PROBLEMS = {
     status: 412,
     title: 'The order has another version',
     cause:
-      'The order has another version than those that `If-Match` names. The `ETag` of the response is that of the current ' +
-      'version. A weak `ETag` (`W/"2"`), as some proxies make of it, never matches.',
+      'The order has changed: its version is not in `If-Match`. The `ETag` of the response is that of the current version. ' +
+      'A weak `ETag` (`W/"2"`), as some proxies make of it, never matches.',
     cure: 'Retrieve the order, and decide again. Nothing changed.',
     example: { detail: 'The order has another version than If-Match names: its ETag is "2". Nothing changed.' },
     headers: ['ETag'],
@@ -188,7 +189,7 @@ export const PROBLEMS = {
   payload_too_large: {
     status: 413,
     title: 'The request body is too large',
-    cause: 'The limit is 64 KiB by default. `detail` contains it.',
+    cause: 'The limit is 64 KiB by default. `detail` names the limit.',
     cure: 'Send a smaller body. Nothing changed.',
     example: { detail: 'The body may be at most 65536 bytes.' },
   },

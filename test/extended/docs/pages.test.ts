@@ -41,7 +41,7 @@ const NOT_RUN = [
 /** What the commands need of this repository. */
 const LINKED = ['dist', 'node_modules', 'package.json'];
 /** Commands that need a terminal of their own. The test's receiver and stack replace the first two. */
-const OWN_TERMINAL = ['npm run receiver\n', 'npm ci && npm start\n', 'npm ci && npm test\n'];
+const OWN_TERMINAL = ['npm run receiver\n', 'npm ci && npm start\n', 'npm test\n'];
 
 const stack = useStack({
   sandbox: true,

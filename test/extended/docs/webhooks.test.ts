@@ -210,6 +210,6 @@ test('docs/sellers/webhooks.md states the default schedule', () => {
   expect(Number(jitter) / 100).toBe(RETRY_JITTER);
   expect(text).toContain('A webhook has ten attempts over three days');
   expect(STANDARD_SCHEDULE.delaysMs).toHaveLength(10);
-  expect(text).toContain('the limit is five attempts');
+  expect(text).toContain('the failing one has only five attempts');
   expect(STANDARD_SCHEDULE.attemptsWithSuccessor).toBe(5);
 });
