@@ -40,10 +40,14 @@ export async function repairAll(scene: Scene): Promise<void> {
 /** Restores a store as docs/operators/backups.md describes: no traffic until `reconcile` has repaired what differs. */
 export async function restoreAndRepair(scene: Scene, restore: () => Promise<void>): Promise<void> {
   const { apis, workers } = scene.stack;
-  await Promise.all(apis.map((api) => api.end('SIGTERM')));
+  await Promise.all([...apis, ...workers].map((part) => part.end('SIGTERM')));
   await restore();
-  await Promise.all(workers.map((worker) => restart(worker, 'SIGTERM')));
+  // The checkout would report decisions and payments to orders that lack changes.
+  for (const worker of workers) worker.relaunchWith({ env: { WORKER_QUEUES: 'orders,webhooks' } });
+  await Promise.all(workers.map((worker) => worker.start()));
   await repairAll(scene);
+  for (const worker of workers) worker.relaunchWith({});
+  await Promise.all(workers.map((worker) => restart(worker, 'SIGTERM')));
   await Promise.all(apis.map((api) => api.start()));
 }
 
