@@ -25,7 +25,12 @@ test('a new order is read as it was inserted, with its first change and a workfl
   const order = await insertNewOrder(database.db, facts, { expiresAfterMs: 60_001 });
   expect(order).toMatchObject({ ...facts, version: 1, status: 'CREATED', changes: [{ at: order.createdAt }] });
   expect(Date.parse(order.expiresAt!) - Date.parse(order.createdAt)).toBe(60_001);
-  expect(await findOrder(database.db, order.id)).toEqual({ ...order, started: false, workflowVersion: null });
+  expect(await findOrder(database.db, order.id)).toEqual({
+    ...order,
+    started: false,
+    heldUntil: null,
+    workflowVersion: null,
+  });
 });
 
 test.each([1, 10, 29, 123_456_789, 1_000_000_000, 99_999_999_999_999])(

@@ -244,6 +244,5 @@ test('the seeds cover paid, refunded and otherwise completed orders, and many fa
   const all = [...outcomes.keys()].join('\n');
   expect(all).toMatch(/SUCCESSFUL by hosted_checkout, refunds: false/);
   expect(all).toMatch(/SUCCESSFUL by api, refunds: true/);
-  expect(all).toMatch(/UNSUCCESSFUL by nobody, refunds: true/);
   expect(crashes).toBeGreaterThan(100);
 });
