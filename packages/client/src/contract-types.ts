@@ -99,6 +99,7 @@ interface Change extends Entry {
   type: 'change';
   from: OrderStatus | null;
   to: OrderStatus;
+  payment_term: PaymentTerm | null;
   version: number;
   webhook: { id: string; sequence: number; state: WebhookState; next_attempt_at: string | null } | null;
 }

@@ -114,6 +114,7 @@ export const timeline: TimelineEntryBody[] = [
     actor: 'customer',
     channel: 'hosted_checkout',
     reason: null,
+    payment_term: 'PAY_LATER',
     version: 2,
     webhook: {
       id: webhookEvent.id,
