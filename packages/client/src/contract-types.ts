@@ -68,6 +68,8 @@ export interface OrderFilter {
   created_from?: string | undefined;
   /** ISO 8601, exclusive. */
   created_before?: string | undefined;
+  /** ISO 8601, inclusive. The order that changed last comes first. */
+  updated_from?: string | undefined;
 }
 
 /** The result of an HTTP request to a receiver of webhooks. */

@@ -29,7 +29,8 @@ const listOrders = operation({
   operationId: 'listOrders',
   tag: 'Orders',
   summary: "List a seller's orders",
-  description: 'Lists orders, newest first, as of their last saved change.',
+  description:
+    'Lists orders as of their last saved change, newest first: by `created_at`, or by last change with `updated_from`.',
   key: 'seller',
   path: seller,
   query: orderListQuerySchema,
