@@ -36,6 +36,7 @@ interface AttemptEntry {
   connectedMs: number | null;
   headersMs: number | null;
   responseBody: string;
+  hasStaticHeaders: boolean;
   nextAttemptAt: string | null;
 }
 
@@ -64,7 +65,7 @@ export async function readTimeline(
      select a.position, a.at, json_build_object('attempt', a.attempt, 'step', a.step, 'status', a.status,
          'error', a.error, 'errorDetail', a.error_detail, 'address', a.address, 'durationMs', a.duration_ms,
          'connectedMs', a.connected_ms, 'headersMs', a.headers_ms, 'responseBody', a.response_body,
-         'nextAttemptAt', a.next_attempt_at), ${WEBHOOK}, null
+         'hasStaticHeaders', a.static_headers, 'nextAttemptAt', a.next_attempt_at), ${WEBHOOK}, null
      from webhook_event e cross join lateral (
        select * from webhook_attempt where event_id = e.id and position > $2 order by position limit $3) a
      where e.order_id = $1

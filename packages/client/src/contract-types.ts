@@ -83,6 +83,8 @@ interface AttemptResult {
   headers_ms: number | null;
   /** The first KiB. */
   response_body: string;
+  /** True if the request had your static headers. */
+  static_headers: boolean;
 }
 
 interface Entry {

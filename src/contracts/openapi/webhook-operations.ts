@@ -170,35 +170,48 @@ const rotateWebhookSecret = operation({
   errors: ['too_many_webhook_secrets'],
 });
 
-const setWebhookHeaders = operation({
-  operationId: 'setWebhookHeaders',
-  tag: 'Webhooks',
-  summary: 'Set static headers',
-  description:
-    'Sets up to five headers that every webhook to you carries, test webhooks included, for example an `Authorization` ' +
-    'that your gateway requires. The next attempt uses them. Headers of HTTP and of the service, such as `Host`, ' +
-    '`Connection`, `Content-Type`, `User-Agent` or `webhook-id`, cannot be set. The values are stored like the webhook ' +
-    'secret, and no call returns them.',
-  key: 'seller',
-  path: seller,
-  body: {
-    schema: requestBody('SetWebhookHeadersRequest', webhookHeadersRequestSchema),
-    required: true,
-    examples: {
-      gateway: {
-        summary: 'An Authorization header for your gateway',
-        value: { data: { headers: [{ name: 'Authorization', value: 'Bearer of-your-gateway' }] } },
+function setWebhookHeaders(rules: OrderRules) {
+  return operation({
+    operationId: 'setWebhookHeaders',
+    tag: 'Webhooks',
+    summary: 'Set static headers',
+    description:
+      'Sets up to five headers that every webhook to one origin carries, test webhooks included, for example an ' +
+      '`Authorization` that your gateway requires. Webhooks to other origins go without them: `static_headers` of an ' +
+      'attempt states which. The next attempt uses them. Headers of HTTP and of the service, such as `Host`, ' +
+      '`Connection`, `Content-Type`, `User-Agent` or `webhook-id`, cannot be set. The values are stored like the webhook ' +
+      'secret, and no call returns them.',
+    key: 'seller',
+    path: seller,
+    body: {
+      schema: requestBody('SetWebhookHeadersRequest', webhookHeadersRequestSchema(rules)),
+      required: true,
+      examples: {
+        gateway: {
+          summary: 'An Authorization header for your gateway',
+          value: {
+            data: {
+              origin: 'https://shop.example',
+              headers: [{ name: 'Authorization', value: 'Bearer of-your-gateway' }],
+            },
+          },
+        },
+        none: { summary: 'No static headers', value: { data: { origin: 'https://shop.example', headers: [] } } },
       },
-      none: { summary: 'No static headers', value: { data: { headers: [] } } },
     },
-  },
-  response: {
-    status: 200,
-    description: 'The headers are set',
-    schema: inData(webhookHeadersSchema),
-    examples: { gateway: { summary: 'One header is set', value: { data: { names: ['authorization'] } } } },
-  },
-});
+    response: {
+      status: 200,
+      description: 'The headers are set',
+      schema: inData(webhookHeadersSchema),
+      examples: {
+        gateway: {
+          summary: 'One header is set',
+          value: { data: { origin: 'https://shop.example', names: ['authorization'] } },
+        },
+      },
+    },
+  });
+}
 
 function testEndpoint(rules: OrderRules) {
   return operation({
@@ -234,7 +247,7 @@ export function webhookPaths(basePath: string, rules: OrderRules): ZodOpenApiPat
     [`${basePath}/webhook_event/{webhook_id}/resend/`]: { post: resendWebhook },
     [`${basePath}/seller/{supplier_uuid}/webhook_event/resend/`]: { post: resendWebhooks },
     [`${basePath}/seller/{supplier_uuid}/webhook_test/`]: { post: testEndpoint(rules) },
-    [`${basePath}/seller/{supplier_uuid}/webhook_headers/`]: { put: setWebhookHeaders },
+    [`${basePath}/seller/{supplier_uuid}/webhook_headers/`]: { put: setWebhookHeaders(rules) },
     [`${basePath}/seller/{supplier_uuid}/webhook_secret/rotate/`]: { post: rotateWebhookSecret },
   };
 }
