@@ -21,7 +21,7 @@ export interface NewOrder {
   webhook_url?: string | null | undefined;
   redirect_url?: string | null | undefined;
   cancel_url?: string | null | undefined;
-  /** ISO 8601, in the future. */
+  /** ISO 8601, in the future, at most 366 days ahead. */
   expires_at?: string | null | undefined;
   source?: string | null | undefined;
   meta_data?: Record<string, unknown> | null | undefined;
