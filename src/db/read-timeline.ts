@@ -29,6 +29,7 @@ interface AttemptEntry {
   connectedMs: number | null;
   headersMs: number | null;
   responseBody: string;
+  hasStaticHeaders: boolean;
   nextAttemptAt: string | null;
 }
 
@@ -43,6 +44,7 @@ const ATTEMPT_COLUMNS: Columns<AttemptEntry> = {
   connectedMs: 'connected_ms',
   headersMs: 'headers_ms',
   responseBody: 'response_body',
+  hasStaticHeaders: 'static_headers',
   nextAttemptAt: 'a.next_attempt_at',
 };
 

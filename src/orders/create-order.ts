@@ -10,6 +10,7 @@ import { findOrderByReference } from '../db/find-orders';
 import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
 import { penceToPounds, formatPence } from '../domain/money';
+import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { type OrderFacts, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
@@ -17,6 +18,8 @@ import type { OrderDependencies } from './dependencies';
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
+
+const DAY_MS = 86_400_000;
 
 interface CreatedOrder {
   body: CreatedOrderBody;
@@ -193,7 +196,7 @@ async function throwIfDuplicate({ db, checkoutBaseUrl }: OrderDependencies, sell
 
 /**
  * Checks a create request beyond the schema: the amount is within the account's limit, there is a redirect URL if the
- * account has no default, and the order does not expire at once.
+ * account has no default, and the order expires in the future, within a year.
  * @param body as it was sent: fields of the wrong type are left to the schema
  */
 export function accountErrors({ maxOrderAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {
@@ -209,8 +212,13 @@ export function accountErrors({ maxOrderAmountPence, defaultRedirectUrl }: Selle
     const detail = 'is required: your account has no default redirect URL';
     errors.push({ code: 'required', detail, pointer: '/data/redirect_url' });
   }
-  if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now())
+  const expiresInMs = typeof expiresAt === 'string' ? Date.parse(expiresAt) - Date.now() : NaN;
+  if (expiresInMs <= 0)
     errors.push({ code: 'too_small', detail: 'must be in the future', pointer: '/data/expires_at' });
+  if (expiresInMs > MAX_EXPIRY_DAYS * DAY_MS) {
+    const detail = `must be at most ${MAX_EXPIRY_DAYS} days from now`;
+    errors.push({ code: 'too_big', detail, pointer: '/data/expires_at' });
+  }
   return errors;
 }
 

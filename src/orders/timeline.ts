@@ -42,6 +42,7 @@ export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attemp
       connected_ms: attempt.connectedMs,
       headers_ms: attempt.headersMs,
       response_body: attempt.responseBody,
+      static_headers: attempt.hasStaticHeaders,
       next_attempt_at: toIso(attempt.nextAttemptAt),
     };
   }

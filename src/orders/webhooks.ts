@@ -92,7 +92,7 @@ export async function resendWebhooks(
   const now = (await readClock(db)).toISOString();
   const until = created_before !== undefined && created_before < now ? created_before : now;
   try {
-    await workflows.resendWebhooks({ sellerId, state, since, until }, sellerId);
+    await workflows.resendWebhooks({ sellerId, state, since, until });
   } catch (error) {
     if (!(error instanceof AlreadyRunning)) throw resendNotRequested(error);
     const detail =

@@ -98,11 +98,11 @@ export interface OrderWorkflows extends RunLists {
   /** Sends a webhook of the order once more. @throws CallNotMade */
   resendWebhook(order: Order, eventId: string): Promise<void>;
   /**
-   * Resends many webhooks, some a second.
+   * Resends many webhooks, some a second. One such workflow runs at a time for a seller, and one for all sellers.
    * @returns the id of the workflow that does it
-   * @throws CallNotMade, or AlreadyRunning if the workflow with this id has not ended
+   * @throws CallNotMade, or AlreadyRunning if the one before has not ended
    */
-  resendWebhooks(selection: WebhookSelection, id: string): Promise<string>;
+  resendWebhooks(selection: WebhookSelection): Promise<string>;
   /** Keeps an order from expiring before a time. @throws CallNotMade */
   holdExpiry(order: Order, until: Date): Promise<void>;
   /**
@@ -223,9 +223,9 @@ export function createOrderWorkflows(
 
     resendWebhook: (order, eventId) => signalOrder(order, resendWebhookSignal, eventId),
 
-    async resendWebhooks(selection, id) {
+    async resendWebhooks(selection) {
       const { sellerId } = selection;
-      const resendId = `resend-webhooks-${id}`;
+      const resendId = `resend-webhooks-${sellerId ?? 'all-sellers'}`;
       try {
         await callIfUp(startTimeoutMs, () =>
           workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
@@ -240,7 +240,7 @@ export function createOrderWorkflows(
         );
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        throw new AlreadyRunning(`${resendId} is running`, { cause: error });
+        throw new AlreadyRunning(`the workflow ${resendId} is already running: wait for its end, or cancel it`);
       }
       return resendId;
     },

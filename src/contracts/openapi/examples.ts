@@ -105,6 +105,7 @@ const attempt = {
   connected_ms: 21,
   headers_ms: 83,
   response_body: 'busy',
+  static_headers: false,
 };
 
 export const timeline: TimelineEntryBody[] = [
