@@ -1,4 +1,4 @@
-import type { FieldError } from '../contracts/problem-schema';
+import type { FieldError } from '../contracts/problem';
 import type { Seller } from '../db/sellers';
 import { formatPence } from '../domain/money';
 

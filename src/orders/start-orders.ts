@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
-import { FairQueue } from '../concurrency/fair-queue';
+import { FairQueue } from '../concurrency';
 import type { Db } from '../db/pool';
 import { deleteStartRequests } from '../db/start-requests';
 import type { Order } from '../domain/order';
