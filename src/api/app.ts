@@ -37,6 +37,8 @@ export interface AppOptions {
   /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
   trustedProxies: number;
   maxBodyBytes: number;
+  /** Throws a Problem if the headers are too large. */
+  limitHeaders: Middleware<State>;
   log: Logger;
   /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
@@ -65,6 +67,7 @@ export function createApp(options: AppOptions): Koa<State> {
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems(api.publicUrl));
+  app.use(options.limitHeaders);
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);
   const identify = identifyCaller(deps.db, limits);

@@ -39,7 +39,8 @@ export function createOrderRequestSchema(rules: OrderRules) {
       }),
       expires_at: optional(time()).meta({
         description:
-          'When the order becomes UNSUCCESSFUL if it is still open, in the future. Default: as the operator has configured.',
+          'When the order becomes UNSUCCESSFUL if it is still open: in the future, at most 366 days ahead. Default: as ' +
+          'the operator has configured.',
       }),
       source: optional(text(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ORDER_EVENTS } from '../domain/status';
-import { anyOf, actor, channel, orderStatus, timestamp } from './order-schemas';
+import { anyOf, actor, channel, orderStatus, paymentTerm, timestamp } from './order-schemas';
 import { attemptFields, nextAttempt, sequence, webhookId, webhookState } from './webhook-response-schemas';
 
 const reason = z.string().nullable().meta({ description: 'Human-readable reason, if given' });
@@ -21,6 +21,9 @@ const changeEntrySchema = z
     actor,
     channel,
     reason,
+    payment_term: paymentTerm.nullable().meta({
+      description: 'How the customer pays, if it was reported with the event',
+    }),
     version: z.number().int().meta({ description: 'Number of the change, from 1' }),
     webhook: timelineWebhook.nullable().meta({ description: 'The webhook for the change; null if there is none' }),
   })

@@ -105,6 +105,7 @@ const attempt = {
   connected_ms: 21,
   headers_ms: 83,
   response_body: 'busy',
+  static_headers: false,
 };
 
 export const timeline: TimelineEntryBody[] = [
@@ -117,6 +118,7 @@ export const timeline: TimelineEntryBody[] = [
     actor: 'customer',
     channel: 'hosted_checkout',
     reason: null,
+    payment_term: 'PAY_LATER',
     version: 2,
     webhook: {
       id: webhookEvent.id,

@@ -134,24 +134,25 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
     tag: 'Webhooks',
     summary: 'Set static headers',
     description:
-      'Sets up to five headers that every webhook to you carries, test webhooks included, for example an `Authorization` ' +
-      'that your gateway requires. The next attempt uses them. Headers of HTTP and of the service, such as `Host`, ' +
+      'Sets up to five headers that every webhook to one origin carries, test webhooks included, for example an ' +
+      '`Authorization` that your gateway requires. Webhooks to other origins go without them: `static_headers` of an ' +
+      'attempt states which. The next attempt uses them. Headers of HTTP and of the service, such as `Host`, ' +
       '`Connection`, `Content-Type`, `User-Agent` or `webhook-id`, cannot be set. The values are stored like the webhook ' +
       'secret, and no call returns them.',
     body: {
-      schema: webhookHeadersRequestSchema,
+      schema: webhookHeadersRequestSchema(rules),
       examples: {
         gateway: [
           'An Authorization header for your gateway',
-          { headers: [{ name: 'Authorization', value: 'Bearer of-your-gateway' }] },
+          { origin: 'https://shop.example', headers: [{ name: 'Authorization', value: 'Bearer of-your-gateway' }] },
         ],
-        none: ['No static headers', { headers: [] }],
+        none: ['No static headers', { origin: 'https://shop.example', headers: [] }],
       },
     },
     response: {
       description: 'The headers are set',
       data: webhookHeadersSchema,
-      examples: { gateway: ['One header is set', { names: ['authorization'] }] },
+      examples: { gateway: ['One header is set', { origin: 'https://shop.example', names: ['authorization'] }] },
     },
   },
   {

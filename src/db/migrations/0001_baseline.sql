@@ -16,7 +16,7 @@ create table seller (
   pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
   -- Null if only the service's own limit applies.
   max_order_amount_pence bigint check (max_order_amount_pence > 0),
-  -- The static headers of the account's webhooks, as JSON, encrypted like webhook secrets.
+  -- The static headers of the account's webhooks and their origin, as JSON, encrypted like webhook secrets.
   webhook_headers text,
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
@@ -192,6 +192,8 @@ create table webhook_attempt (
   error_detail text,
   address text,
   response_body text not null,
+  -- True if the request had the static headers of the account.
+  static_headers boolean not null,
   next_attempt_at timestamptz,
   primary key (event_id, attempt),
   unique (event_id, step)

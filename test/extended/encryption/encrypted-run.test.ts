@@ -1,6 +1,6 @@
+import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { verifyWebhook } from '../../../packages/client/src/verify-webhook';
 import { loadCodecServerConfig, loadConfig } from '../../../src/config';
