@@ -1,8 +1,7 @@
 import { randomUUID, createHash } from 'node:crypto';
-import { invalidRequest, Problem } from '../contracts/problem';
+import { invalidRequest, Problem, type FieldError } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
-import type { FieldError } from '../contracts/problem-schema';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
 import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
