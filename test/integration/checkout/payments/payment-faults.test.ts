@@ -140,9 +140,15 @@ async function run(seed: number) {
 
   /** One pass of the checkout's workflow. Its steps are repeated until they succeed, in the worker's own time. */
   async function proceed(): Promise<void> {
-    const result = await activities.askForResult(id);
-    for (const report of result.reports) await activities.reportToOrder(id, report);
-    if (result.hasPayment) await activities.reversePayments(id);
+    const step = await activities.findNextStep(id);
+    const result = step === 'ask the bank' ? await activities.askBank(id) : undefined;
+    if (result === 'paid') {
+      const paid = { reason: null, paymentTerm: 'PAY_NOW' } as const;
+      await activities.reportToOrder(id, { event: 'approved', actor: 'checkout', ...paid });
+      await activities.reportToOrder(id, { event: 'completed', actor: 'customer', ...paid });
+    }
+    const isOver = step === 'keep or refund' || result === 'paid' || result === 'the order is closed';
+    if (isOver && !(await activities.keepPayment(id))) await activities.refundPayments(id);
   }
 
   const lastPaymentId = async (): Promise<string | undefined> => {
