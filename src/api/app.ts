@@ -72,11 +72,20 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(options.limitHeaders);
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);
-  app.use(identifyCaller(deps.db, limits));
+  const identify = identifyCaller(deps.db, limits);
   const count: Middleware<State> = async (ctx, next) => {
     await limits.countCaller(ctx, 1);
     await next();
   };
+  // Before `identify`, which can refuse a request: the routes set headers for that too.
+  const identifyAndCount: Middleware<State> = async (ctx, next) => {
+    await identify(ctx, async () => {
+      await count(ctx, next);
+    });
+  };
+  for (const basePath of api.basePaths)
+    mount(app, repaymentRoutes(basePath, deps, quote, identifyAndCount), identifyAndCount);
+  app.use(identify);
   const authenticate = createAuthentication(limits);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
@@ -85,7 +94,6 @@ export function createApp(options: AppOptions): Koa<State> {
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   for (const basePath of api.basePaths) {
     mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
-    mount(app, repaymentRoutes(basePath, deps, quote, count), count);
     mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
   }
   app.use(count);

@@ -155,7 +155,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'Another resend of many webhooks is still in progress',
     cause:
-      'Another resend of many webhooks of yours is still in progress. It continues, and this call requested nothing.',
+      'Another resend of many webhooks of yours, by you or by the operator, is still in progress. It continues, and this call requested nothing.',
     cure: 'Repeat the call when the resend has ended: it resends about four webhooks a second.',
     example: {
       detail:

@@ -10,7 +10,7 @@ import { startServer } from '../../src/server';
 import { freeLoopbackAddress, startMetrics } from '../../src/telemetry/metrics-server';
 import { createTemporalClient, temporalSettings } from '../../src/temporal/connection';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
-import { ensureNamespace } from '../../src/temporal/set-up';
+import { ensureNamespace } from '../../src/temporal/server';
 import { startWorker } from '../../src/worker';
 import { announcement } from './announcement';
 import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';
@@ -55,6 +55,8 @@ export async function startService(servers: Servers, started: Started): Promise<
     ORDERS_URL: ordersUrl,
     ...access,
     CHECKOUT_BASE_URL: config.checkoutBaseUrl,
+    // For `status`, which checks the checkout only if there is one.
+    CHECKOUT_LENDER: config.hostedCheckout.lender,
     DATABASE_URL: config.databaseUrl,
     TEMPORAL_ADDRESS: settings.connectionOptions.address ?? 'localhost:7233',
     TEMPORAL_NAMESPACE: settings.namespace ?? 'default',
