@@ -255,6 +255,14 @@ export const PROBLEMS = {
     example: { detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.' },
     headers: ['Retry-After'],
   },
+  headers_too_large: {
+    status: 431,
+    title: 'The request headers are too large',
+    cause:
+      'The request line and the headers together may have 16 KiB by default. Four times as much gets a 431 without a body.',
+    cure: 'Send fewer or shorter headers, such as cookies. Nothing changed.',
+    example: { detail: 'The request line and the headers may have at most 16384 bytes.' },
+  },
   internal_error: {
     status: 500,
     title: 'Internal error',

@@ -72,6 +72,12 @@ export const orderListQuerySchema = z.strictObject({
   created_before: moment.meta({
     description: 'Only orders created before this time. ISO 8601; a date means its start in UTC.',
   }),
+  updated_from: moment.meta({
+    description:
+      'Only orders that changed at this time or later, the last change first. ISO 8601; a date means its start in UTC. To ' +
+      'poll, pass the newest `updated_at` that you have seen: no change is missed. An order that is listed again with the ' +
+      'same `updated_at` has not changed.',
+  }),
 });
 export type OrderListQuery = z.infer<typeof orderListQuerySchema>;
 

@@ -7,10 +7,10 @@ import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
 import { insertWebhookTest } from '../db/webhook-tests';
 import type { KeyRing } from '../encryption/key-ring';
-import { CallNotMade } from '../temporal/availability';
+import { CallNotMade } from '../temporal/calls';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
-import { notFound } from './not-found';
+import { notFound } from './read-order';
 
 /**
  * Creates a new webhook secret for a seller. Older secrets continue to sign during the overlap.

@@ -68,6 +68,8 @@ export interface OrderFilter {
   created_from?: string | undefined;
   /** ISO 8601, exclusive. */
   created_before?: string | undefined;
+  /** ISO 8601, inclusive. The order that changed last comes first. */
+  updated_from?: string | undefined;
 }
 
 /** The result of an HTTP request to a receiver of webhooks. */
@@ -99,6 +101,7 @@ interface Change extends Entry {
   type: 'change';
   from: OrderStatus | null;
   to: OrderStatus;
+  payment_term: PaymentTerm | null;
   version: number;
   webhook: { id: string; sequence: number; state: WebhookState; next_attempt_at: string | null } | null;
 }
