@@ -18,8 +18,8 @@ const FILES = {
   postgres: '^src/db/(pool|clock|database-errors)[.]ts$',
   db: '^src/db/(?!(pool|clock|database-errors)[.]ts$)',
   // Calls to the Temporal server, apart from those to the workflows of orders.
-  calls: '^src/temporal/(calls|availability)[.]ts$',
-  temporal: '^src/temporal/(?!(calls|availability)[.]ts$)',
+  calls: '^src/temporal/calls[.]ts$',
+  temporal: '^src/temporal/(?!calls[.]ts$)',
   config: '^src/config([.]ts$|/)',
   package: '^src/package[.]ts$',
   logger: '^src/logger[.]ts$',

@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
 import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
+import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { isCompressed } from './api/body';
 import { listen } from './api/http-server';
@@ -8,8 +8,7 @@ import { ConfigError, loadCodecServerConfig } from './config';
 import { DecryptionError } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
-import { payloadCodecs } from './temporal/payload-codec';
-import { createRemoteCodec } from './temporal/remote-codec';
+import { payloadCodecs, createRemoteCodec } from './temporal/payload-codec';
 
 /** The path may have a prefix, such as the namespace. */
 const ACTION = /\/(encode|decode)$/;

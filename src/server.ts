@@ -5,6 +5,7 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { createApp } from './api/app';
 import { listen } from './api/http-server';
+import { limitHeaders } from './api/limit-headers';
 import { createRateLimits } from './api/rate-limit';
 import { CHECKOUT_BACKLOG } from './checkout/backlog';
 import { createCheckout } from './checkout/checkout';
@@ -61,12 +62,13 @@ export async function startServer(
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(db, config.rateLimits, log);
+  const common = { limits, limitHeaders: limitHeaders(config.http.maxHeaderBytes) };
   if (config.production && sandbox && !lenders.live)
     log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
   const app = createApp({
     api: config.api,
     deps,
-    limits,
+    ...common,
     checkout:
       sandbox &&
       createCheckout({
@@ -76,7 +78,7 @@ export async function startServer(
           checkoutBaseUrl: config.checkoutBaseUrl,
           ...{ ...providers, db, log },
         },
-        limits,
+        ...common,
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
         settings: config.hostedCheckout,
         lenders: { sandbox, live: lenders.live },

@@ -39,7 +39,7 @@ import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import { type OrderWorkflows, createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
-import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
+import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/server';
 import { type WebhookSender, createWebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;

@@ -15,7 +15,7 @@ import {
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
 import type { OrderActivities } from '../activities';
-import { type OrderChange, type OrderState, decide, withChange } from '../src/domain/order';
+import { type OrderChange, type OrderState, decide, isForVersion, withChange } from '../src/domain/order';
 import { isFinal } from '../src/domain/status';
 import { Deliveries } from './deliveries';
 import {
@@ -122,8 +122,9 @@ export async function orderWorkflow({ orderId, state, heldUntil = 0 }: OrderWork
     await oneAtATime.runExclusive(async () => {
       assertNotFailed();
       const { event } = request;
-      const outcome = isOrderEvent(event) ? decide(loaded(), { ...request, event }, now()) : 'refused';
-      if (request.ifVersion?.includes(loaded().version) === false || outcome === 'refused') await onRefused(request);
+      const isAllowed = isOrderEvent(event) && isForVersion(loaded(), request);
+      const outcome = isAllowed ? decide(loaded(), { ...request, event }, now()) : 'refused';
+      if (outcome === 'refused') await onRefused(request);
       else if (outcome !== 'repeat') await save(outcome);
     });
   }
@@ -147,9 +148,10 @@ export async function orderWorkflow({ orderId, state, heldUntil = 0 }: OrderWork
     await recordRefusal({ id: uuid4(), orderId, event, from, actor, channel, reason, at: now() });
   }
 
-  function refuse({ event, ifVersion }: UncheckedRequest): Promise<void> {
+  function refuse(request: UncheckedRequest): Promise<void> {
     const { status, version } = loaded();
-    if (ifVersion?.includes(version) === false)
+    const { event } = request;
+    if (!isForVersion(loaded(), request))
       throw ApplicationFailure.nonRetryable(`the order has version ${version}`, VERSION_DIFFERS, version);
     throw ApplicationFailure.nonRetryable(`${event} is not allowed: the order is ${status}`, CHANGE_REFUSED, status);
   }

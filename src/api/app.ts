@@ -39,6 +39,8 @@ export interface AppOptions {
   /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
   trustedProxies: number;
   maxBodyBytes: number;
+  /** Throws a Problem if the headers are too large. */
+  limitHeaders: Middleware<State>;
   log: Logger;
   /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
@@ -67,13 +69,19 @@ export function createApp(options: AppOptions): Koa<State> {
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems(api.publicUrl));
+  app.use(options.limitHeaders);
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);
-  app.use(identifyCaller(deps.db, limits));
+  const identify = identifyCaller(deps.db, limits);
   const count: Middleware<State> = async (ctx, next) => {
     await limits.countCaller(ctx, 1);
     await next();
   };
+  // Before `identify`, which can refuse a request: the routes set headers for that too.
+  const identifyAndCount: Middleware<State> = (ctx, next) => identify(ctx, () => count(ctx, next));
+  for (const basePath of api.basePaths)
+    mount(app, repaymentRoutes(basePath, deps, quote, identifyAndCount), identifyAndCount);
+  app.use(identify);
   const authenticate = createAuthentication(limits);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
@@ -82,7 +90,6 @@ export function createApp(options: AppOptions): Koa<State> {
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   for (const basePath of api.basePaths) {
     mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
-    mount(app, repaymentRoutes(basePath, deps, quote, count), count);
     mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
   }
   app.use(count);

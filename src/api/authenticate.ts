@@ -1,9 +1,10 @@
+import type { Middleware } from 'koa';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/page-query';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import type { Caller, Seller } from '../db/sellers';
 import { isUuid } from '../domain/uuid';
-import type { Context, RouteMiddleware } from './context';
+import type { Context, RouteMiddleware, State } from './context';
 import { createCallerLookup } from './find-caller';
 import { isPlaceholder, notAnId } from './path-ids';
 import type { RateLimits } from './rate-limit';
@@ -30,7 +31,7 @@ export function listCost({ query }: Context): number {
  * so that a valid key is never refused for the mistakes of others at its address.
  * @throws Problem `rate_limited`
  */
-export function identifyCaller(db: Db, limits: RateLimits): RouteMiddleware {
+export function identifyCaller(db: Db, limits: RateLimits): Middleware<State> {
   const findCaller = createCallerLookup(db);
   return async (ctx, next) => {
     const key = BEARER.exec(ctx.get('Authorization'))?.[1];

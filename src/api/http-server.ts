@@ -6,7 +6,7 @@ import type Koa from 'koa';
 
 /** Limits for small and quick API calls; Node's defaults suit browsers and uploads. Times in ms. */
 export interface HttpSettings {
-  /** Maximum size of the request line and the headers together. */
+  /** Maximum size of the request line and the headers together, for `limitHeaders`. Node refuses four times as much. */
   maxHeaderBytes: number;
   maxConnections: number;
   headersTimeoutMs: number;
@@ -46,7 +46,7 @@ export async function listen(
 ): Promise<HttpServer> {
   const handle = app.callback();
   const options = {
-    maxHeaderSize: settings.maxHeaderBytes,
+    maxHeaderSize: 4 * settings.maxHeaderBytes,
     headersTimeout: settings.headersTimeoutMs,
     requestTimeout: settings.requestTimeoutMs,
     keepAliveTimeout: settings.keepAliveTimeoutMs,

@@ -13,12 +13,11 @@ import {
 } from '../contracts/request-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
-import { accountErrors } from '../orders/account-errors';
+import { accountErrors, createOrder, replayOrder } from '../orders/create-order';
 import { cancelOrder, reportProgress, simulateProgress, versionDiffers } from '../orders/change-order';
-import { createOrder, replayOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
-import { readByPayLink, readCurrent, readStored } from '../orders/read-order';
+import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read-order';
 import { retrieveTimeline } from '../orders/timeline';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import type { BodyReaders } from './body';
@@ -59,7 +58,7 @@ export function orderRoutes(
     const wanted = ifMatchOf(ctx);
     ctx.set('Order-Source', 'snapshot');
     if (!wanted && respondNotModified(ctx, stored)) return;
-    const { order, readFrom } = await readCurrent(deps, stored);
+    const { order, readFrom } = await askWorkflow(deps, stored);
     ctx.set('Order-Source', readFrom);
     if (wanted?.includes(order.version) === false) {
       ctx.remove('Order-Source');
@@ -69,7 +68,7 @@ export function orderRoutes(
   };
 
   const readOrder = async (ctx: Context, sellerId?: string): Promise<StoredOrder> => {
-    const stored = await readStored(deps, idOf(ctx, 'orderId'), sellerId);
+    const stored = await requireOrder(deps, idOf(ctx, 'orderId'), sellerId);
     ctx.state.orderId = stored.id;
     return stored;
   };
@@ -78,22 +77,9 @@ export function orderRoutes(
     await sendCurrent(ctx, await readOrder(ctx, sellerOf(ctx).id));
   };
 
-  /**
-   * The versions that the caller wants to change; undefined for any. The workflow checks them again.
-   * @throws Problem `precondition_failed`
-   */
-  const wantedVersions = async (ctx: Context, stored: StoredOrder): Promise<readonly number[] | undefined> => {
-    const wanted = ifMatchOf(ctx);
-    if (!wanted || wanted.includes(stored.version)) return wanted;
-    // The row of a restored backup is behind the workflow.
-    const { version } = (await readCurrent(deps, stored)).order;
-    if (!wanted.includes(version)) throw versionDiffers(version);
-    return wanted;
-  };
-
   const cancel = async (ctx: Context): Promise<void> => {
     const stored = await readOrder(ctx, sellerOf(ctx).id);
-    sendOrder(ctx, await cancelOrder(deps, stored, await wantedVersions(ctx, stored)));
+    sendOrder(ctx, await cancelOrder(deps, stored, ifMatchOf(ctx)));
   };
 
   /** A replay comes before every rule: the rules may have become stricter since. */
@@ -145,21 +131,19 @@ export function orderRoutes(
   });
 
   router.get('/pay_link/:payLinkId', checkout, async (ctx) => {
-    await sendCurrent(ctx, await readByPayLink(deps, idOf(ctx, 'payLinkId')));
+    await sendCurrent(ctx, await requireOrderByPayLink(deps, idOf(ctx, 'payLinkId')));
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
     const progress = eventOf(ctx, progressRequestSchema);
     const stored = await readOrder(ctx);
-    const ifVersion = await wantedVersions(ctx, stored);
-    sendOrder(ctx, await reportProgress(deps, stored, { ...progress, ifVersion }));
+    sendOrder(ctx, await reportProgress(deps, stored, { ...progress, ifVersion: ifMatchOf(ctx) }));
   });
 
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
     const progress = eventOf(ctx, simulateRequestSchema);
     const stored = await readOrder(ctx, sellerOf(ctx).id);
-    const ifVersion = await wantedVersions(ctx, stored);
-    sendOrder(ctx, await simulateProgress(deps, stored, { ...progress, ifVersion }));
+    sendOrder(ctx, await simulateProgress(deps, stored, { ...progress, ifVersion: ifMatchOf(ctx) }));
   });
 
   return router;

@@ -8,18 +8,19 @@ import { validateQuery } from './validate';
 /** The example depends on the date. */
 const MAX_AGE_S = 300;
 
-/** An example of repayments, for the product and cart pages of a shop: their browsers have no key. */
+/**
+ * An example of repayments, for the product and cart pages of a shop: their browsers have no key.
+ * @param limit identifies the caller and rate-limits it
+ */
 export function repaymentRoutes(
   basePath: string,
   deps: Pick<OrderDependencies, 'db' | 'rules'>,
   quote: QuoteRepayments | undefined,
-  count: RouteMiddleware,
+  limit: RouteMiddleware,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const querySchema = repaymentExampleQuerySchema(deps.rules);
-  router.get('/seller/:sellerId/repayment_example', count, async (ctx) => {
-    // For errors too: a page of the shop reads them.
-    ctx.set('Access-Control-Allow-Origin', '*');
+  router.get('/seller/:sellerId/repayment_example', allowAnyOrigin, limit, async (ctx) => {
     const sellerId = (ctx.params.sellerId ?? '').toLowerCase();
     const { amount } = validateQuery(querySchema, ctx.query);
     const data = await retrieveRepaymentExample(deps, quote, sellerId, amount);
@@ -28,3 +29,9 @@ export function repaymentRoutes(
   });
   return router;
 }
+
+/** For errors too, such as a 429: a page of the shop reads them. */
+const allowAnyOrigin: RouteMiddleware = async (ctx, next) => {
+  ctx.set('Access-Control-Allow-Origin', '*');
+  await next();
+};

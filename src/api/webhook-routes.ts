@@ -33,6 +33,7 @@ export function webhookRoutes(
   const lister = authenticate('seller', listCost);
   const starter = authenticate('seller', () => WORKFLOW_COST);
   const testSchema = webhookTestRequestSchema(deps.rules);
+  const headersSchema = webhookHeadersRequestSchema(deps.rules);
 
   router.get('/seller/:sellerId/webhook_event', lister, limitLists, async (ctx) => {
     const { id } = sellerOf(ctx);
@@ -61,7 +62,7 @@ export function webhookRoutes(
   });
   router.put('/seller/:sellerId/webhook_headers', seller, jsonBody, limitLocks, async (ctx) => {
     const { id } = sellerOf(ctx);
-    const { data } = validate(webhookHeadersRequestSchema, ctx.request.body);
+    const { data } = validate(headersSchema, ctx.request.body);
     ctx.body = { data: await setWebhookHeaders(deps, id, data) };
   });
   router.post('/seller/:sellerId/webhook_test', starter, jsonBody, async (ctx) => {

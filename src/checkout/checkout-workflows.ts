@@ -18,11 +18,11 @@ export interface CheckoutWorkflows {
 export function createCheckoutWorkflows(
   { workflow }: Client,
   { startTimeoutMs }: { startTimeoutMs: number },
-  { within, callWithin }: TemporalCalls,
+  { within, callIfUp }: TemporalCalls,
 ): CheckoutWorkflows {
   return {
     async proceed(order) {
-      await callWithin(startTimeoutMs, () =>
+      await callIfUp(startTimeoutMs, () =>
         workflow.signalWithStart<typeof checkoutWorkflow>('checkoutWorkflow', {
           ...optionsOf(order),
           signal: proceedSignal,

@@ -34,6 +34,8 @@ interface CheckoutSettings {
 interface CheckoutOptions {
   deps: CheckoutDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
+  /** Throws a Problem if the headers are too large. */
+  limitHeaders: Middleware<State>;
   /** Reads the secret that signs forms, the same in all processes. */
   readSecret: () => Promise<string>;
   settings: CheckoutSettings;
@@ -62,11 +64,14 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
   router.use(checkoutRoutes({ deps, csrf, identity, providerDetailsOf, pathPrefix, limits, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
-  const serve = (ctx: Context): Promise<void> =>
+  const find = (ctx: Context): unknown =>
     routes(ctx, () => {
       const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
       throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
-    }) as Promise<void>;
+    });
+  const serve = async (ctx: Context): Promise<void> => {
+    await options.limitHeaders(ctx, () => find(ctx) as Promise<void>);
+  };
 
   /** Customers with a valid pay link are never refused for the mistakes of others at their address. */
   async function countMistake(ctx: Context, error: unknown): Promise<never> {
@@ -129,6 +134,7 @@ function errorPageFor(error: unknown): ErrorPage {
   const code = error instanceof Problem ? error.code : undefined;
   if (code === 'not_found') return errors.ORDER_NOT_FOUND;
   if (code === 'rate_limited') return errors.TOO_MANY_REQUESTS;
+  if (code === 'headers_too_large') return errors.HEADERS_TOO_LARGE;
   return code === 'service_unavailable' ? errors.SERVICE_UNAVAILABLE : errors.INTERNAL_ERROR;
 }
 

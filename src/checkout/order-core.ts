@@ -5,8 +5,7 @@ import { holdOrder } from '../db/save-order';
 import type { Order, PaymentTerm } from '../domain/order';
 import type { Actor, ProgressEvent } from '../domain/status';
 import { reportProgress } from '../orders/change-order';
-import { notFound } from '../orders/not-found';
-import { readByPayLink, readStored } from '../orders/read-order';
+import { notFound, requireOrderByPayLink, requireOrder } from '../orders/read-order';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 
 export { notFound };
@@ -43,11 +42,11 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
   const { db, workflows } = deps;
   return {
     find: (orderId) => findOrder(db, orderId),
-    findByPayLink: (payLinkId) => readByPayLink(deps, payLinkId),
+    findByPayLink: (payLinkId) => requireOrderByPayLink(deps, payLinkId),
     findSellers: (payLinkIds) => findSellersOfPayLinks(db, payLinkIds),
     async report(orderId, event, { actor = 'customer', reason = null, paymentTerm } = {}) {
       try {
-        const stored = await readStored(deps, orderId);
+        const stored = await requireOrder(deps, orderId);
         await reportProgress(deps, stored, { event, reason, actor, paymentTerm, channel: 'hosted_checkout' });
       } catch (error) {
         if (!isProblem(error, 'transition_not_allowed')) throw error;

@@ -2,7 +2,7 @@ import { isNativeError } from 'node:util/types';
 import { ConfigError } from '../config';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { grpcErrorOf } from '../temporal/grpc-errors';
+import { grpcErrorOf } from '../temporal/calls';
 
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;

@@ -2,13 +2,11 @@ import { type PaymentBacklog, readPaymentBacklog } from '../checkout/db/payments
 import type { Lenders } from '../checkout/lender/lender';
 import { countLiveAccounts } from '../db/accounts';
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
-import { schemaVersion, serverVersion } from '../db/database-versions';
+import { schemaVersion, serverVersion, assertSchemaIsCurrent } from '../db/schema-check';
 import type { Db } from '../db/pool';
-import { assertSchemaIsCurrent } from '../db/schema-check';
 import { probeWrite } from '../db/write-probe';
-import { countPollers, describeServer } from '../temporal/health';
+import { countPollers, describeServer, missingSearchAttributes } from '../temporal/server';
 import { countStuckRuns } from '../temporal/list-runs';
-import { missingSearchAttributes } from '../temporal/set-up';
 import { VERSION } from '../package';
 import { reasonOf } from './cli-error';
 import type { Services } from './services';
@@ -22,8 +20,8 @@ interface Check {
   detail: string;
 }
 
-const HTTP_TIMEOUT_MS = 3000;
-const TEMPORAL_TIMEOUT_MS = 5000;
+const HTTP_TIMEOUT_MS = 10_000;
+const TEMPORAL_TIMEOUT_MS = 10_000;
 /** The API or a worker starts a workflow within seconds. */
 const WAITING_TOO_LONG_SECONDS = 120;
 /** A worker reverses a payment within seconds if the bank is available. */

@@ -3,7 +3,7 @@ import { CHECKOUT_TASK_QUEUE } from '../checkout/checkout-workflows';
 import { loadHostedCheckoutConfig } from '../config';
 import { VERSION } from '../package';
 import { lendersOf } from '../providers';
-import { TASK_QUEUES } from '../temporal/health';
+import { TASK_QUEUES } from '../temporal/server';
 import { print, wantsJson } from './output';
 import type { Services } from './services';
 import { checkApi, checkBreakers, checkPostgres, checkTemporal, readWork } from './status-checks';

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from '../contracts/webhook-request-schemas';
 import { type StoredOrder, findOrder } from '../db/find-orders';
@@ -63,7 +62,7 @@ function addResend(webhooks: Command, services: Services): void {
   addFilter(addManyOptions(webhooks.command('resend'), 'webhooks'), 'a filter requires it')
     .description(
       'resend webhooks, selected by their ids or by a filter; those of a filter are resent by a workflow, some a second, ' +
-        'which you can watch and cancel in the Temporal UI',
+        'which you can watch and cancel in the Temporal UI; a seller has one of them at a time',
     )
     .argument('[webhook-ids...]', 'ids of webhooks', uuids)
     .action(async (ids: string[] = [], options: ResendOptions, command: Command) => {
@@ -135,6 +134,6 @@ async function resendAll(services: Services, options: ResendOptions, command: Co
   const question = `Resend ${webhooks} ${state} webhooks of ${owner}, of orders of ${formatPence(amountPence)} in all?`;
   await confirm(services, question, options);
   const workflows = await services.workflows();
-  const workflow = await workflows.resendWebhooks(filter, services.audit.actionId ?? randomUUID());
+  const workflow = await workflows.resendWebhooks(filter);
   await print(command, { resending: webhooks, workflow });
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { EncryptionKey } from '../encryption/key-ring';
-import { parseKeys } from '../encryption/parse-keys';
+import { type EncryptionKey, parseKeys } from '../encryption/key-ring';
 import { flag, port, setting } from './setting';
 
 const keys = z

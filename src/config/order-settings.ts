@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_POUNDS } from '../domain/limits';
+import { MAX_EXPIRY_DAYS, MAX_POUNDS } from '../domain/limits';
 import { poundsToPence } from '../domain/money';
 import { DAY, MINUTE, SECOND, baseUrl, choice, httpUrl, integer, milliseconds, setting } from './setting';
 
@@ -69,7 +69,7 @@ export const orderSettings = {
   ),
   orderExpiresAfterMs: setting(
     'ORDER_EXPIRES_AFTER_MS',
-    milliseconds(1000, 366 * DAY).optional(),
+    milliseconds(1000, MAX_EXPIRY_DAYS * DAY).optional(),
     'Time after creation at which an open order becomes UNSUCCESSFUL, unless the order states its own. Applies to new ' +
       'orders. Default: 24 h with the hosted checkout; otherwise orders do not expire.',
   ),

@@ -146,6 +146,20 @@ export function webhookUrl({ checkWebhookUrl }: OrderRules) {
   return url(checkWebhookUrl('http://shop.example/') !== undefined, checkWebhookUrl);
 }
 
+/** The origin of webhook URLs; parsed to its normal form. */
+export function webhookOrigin({ checkWebhookUrl }: OrderRules) {
+  const httpsOnly = checkWebhookUrl('http://shop.example/') !== undefined;
+  return url(httpsOnly, (value) => checkWebhookUrl(value) ?? checkOrigin(value)).transform(originOf);
+}
+
+const originOf = (value: string): string => new URL(value).origin;
+
+function checkOrigin(value: string): string | undefined {
+  return new URL(value).href === `${originOf(value)}/`
+    ? undefined
+    : 'must be only a scheme, a host and optionally a port, such as https://shop.example';
+}
+
 const TOO_LONG = `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
 
 /** @param check returns why a URL is refused, or undefined */

@@ -75,7 +75,7 @@ export const sellerSchema = z
   })
   .meta({ id: 'Seller' });
 
-const promotionSchema = z
+export const promotionSchema = z
   .object({
     name: z.string().meta({ description: 'Name of the promotion', examples: ['Interest free'] }),
     interest_free_days: z

@@ -155,7 +155,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'Another resend of many webhooks is still in progress',
     cause:
-      'Another resend of many webhooks of yours is still in progress. It continues, and this call requested nothing.',
+      'Another resend of many webhooks of yours, by you or by the operator, is still in progress. It continues, and this call requested nothing.',
     cure: 'Repeat the call when the resend has ended: it resends about four webhooks a second.',
     example: {
       detail:
@@ -254,6 +254,14 @@ export const PROBLEMS = {
     cure: 'Wait for the number of seconds in `Retry-After`. Nothing changed.',
     example: { detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.' },
     headers: ['Retry-After'],
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The request headers are too large',
+    cause:
+      'The request line and the headers together may have 16 KiB by default. Four times as much gets a 431 without a body.',
+    cure: 'Send fewer or shorter headers, such as cookies. Nothing changed.',
+    example: { detail: 'The request line and the headers may have at most 16384 bytes.' },
   },
   internal_error: {
     status: 500,

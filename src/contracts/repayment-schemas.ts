@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds } from '../domain/money';
 import { type OrderRules, refuse } from './fields';
-import { DOUBLE } from './order-schemas';
+import { DOUBLE, promotionSchema } from './order-schemas';
 
 const pounds = (description: string, example: number) =>
   z.number().meta({ ...DOUBLE, description, examples: [example] });
@@ -41,14 +41,8 @@ const instalmentSchema = z
   })
   .meta({ id: 'Instalment' });
 
-const promotionSchema = z
-  .object({
-    name: z.string().meta({ description: 'Name of the promotion', examples: ['Interest free'] }),
-    interest_free_days: z
-      .number()
-      .int()
-      .meta({ description: 'Number of days without interest', examples: [90] }),
-  })
+const repaymentPromotion = promotionSchema
+  .omit({ valid_until: true })
   .meta({ id: 'RepaymentPromotion', description: 'The promotion that reduces the interest; omitted if there is none' });
 
 export const repaymentExampleSchema = z
@@ -57,7 +51,7 @@ export const repaymentExampleSchema = z
     instalments: z.array(instalmentSchema).meta({ description: 'The repayments, in the order of their due dates' }),
     total_amount: pounds('The sum of the instalments in pounds (GBP)', 1234.5),
     annual_interest: pounds('Yearly interest rate in percent; omitted if the lender states none', 0).optional(),
-    promotion: promotionSchema.optional(),
+    promotion: repaymentPromotion.optional(),
   })
   .meta({ id: 'RepaymentExample', description: 'The repayments of an order of this amount that is approved today' });
 export type RepaymentExampleBody = z.infer<typeof repaymentExampleSchema>;

@@ -39,7 +39,8 @@ export function createOrderRequestSchema(rules: OrderRules) {
       }),
       expires_at: optional(time()).meta({
         description:
-          'When the order becomes UNSUCCESSFUL if it is still open, in the future. Default: as the operator has configured.',
+          'When the order becomes UNSUCCESSFUL if it is still open: in the future, at most 366 days ahead. Default: as ' +
+          'the operator has configured.',
       }),
       source: optional(text(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',
@@ -70,6 +71,12 @@ export const orderListQuerySchema = z.strictObject({
   }),
   created_before: moment.meta({
     description: 'Only orders created before this time. ISO 8601; a date means its start in UTC.',
+  }),
+  updated_from: moment.meta({
+    description:
+      'Only orders that changed at this time or later, the last change first. ISO 8601; a date means its start in UTC. To ' +
+      'poll, pass the newest `updated_at` that you have seen: no change is missed. An order that is listed again with the ' +
+      'same `updated_at` has not changed.',
   }),
 });
 export type OrderListQuery = z.infer<typeof orderListQuerySchema>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ORDER_EVENTS } from '../domain/status';
 import { anyOf } from './open-enum';
-import { actor, channel, orderStatus, timestamp } from './order-schemas';
+import { actor, channel, orderStatus, paymentTerm, timestamp } from './order-schemas';
 import { attemptFields, nextAttempt, sequence, webhookId, webhookState } from './webhook-response-schemas';
 
 const reason = z.string().nullable().meta({ description: 'Human-readable reason, if given' });
@@ -22,6 +22,9 @@ const changeEntrySchema = z
     actor,
     channel,
     reason,
+    payment_term: paymentTerm.nullable().meta({
+      description: 'How the customer pays, if it was reported with the event',
+    }),
     version: z.number().int().meta({ description: 'Number of the change, from 1' }),
     webhook: timelineWebhook.nullable().meta({ description: 'The webhook for the change; null if there is none' }),
   })

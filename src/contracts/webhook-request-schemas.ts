@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type OrderRules, optional, refuse, webhookUrl } from './fields';
+import { type OrderRules, optional, refuse, webhookOrigin, webhookUrl } from './fields';
 import { CURSOR, NO_CURSOR, moment, pageQuery, time, uuidCursor } from './page-query';
 import { webhookState } from './webhook-response-schemas';
 
@@ -39,24 +39,32 @@ const staticHeader = z
       .regex(/^[!-~]([ -~]*[!-~])?$/, 'must be printable ASCII without surrounding spaces')
       .meta({ description: 'Value of the header', examples: ['Bearer of-your-gateway'] }),
   })
-  .meta({ id: 'StaticHeader', description: 'A header that every webhook to you carries' });
+  .meta({ id: 'StaticHeader', description: 'A header that webhooks to one origin carry' });
 
 /** The body of a call that sets the static headers. */
-export const webhookHeadersRequestSchema = z.strictObject({
-  data: z.strictObject({
-    headers: z
-      .array(staticHeader)
-      .max(MAX_STATIC_HEADERS, `must have at most ${MAX_STATIC_HEADERS} headers`)
-      .superRefine((headers, context) => {
-        const names = new Set(headers.map(({ name }) => name.toLowerCase()));
-        if (names.size < headers.length) refuse(context, 'duplicate_value', 'must have each name once');
-      })
-      .meta({
-        description: 'All static headers. They replace those that were set before; an empty array removes them.',
+export function webhookHeadersRequestSchema(rules: OrderRules) {
+  return z.strictObject({
+    data: z.strictObject({
+      origin: webhookOrigin(rules).meta({
+        description:
+          'Scheme, host and port of your gateway. Only webhooks to URLs of this origin carry the headers, so that a ' +
+          'stolen API key cannot send them elsewhere.',
+        examples: ['https://shop.example'],
       }),
-  }),
-});
-export type WebhookHeadersRequest = z.infer<typeof webhookHeadersRequestSchema>['data'];
+      headers: z
+        .array(staticHeader)
+        .max(MAX_STATIC_HEADERS, `must have at most ${MAX_STATIC_HEADERS} headers`)
+        .superRefine((headers, context) => {
+          const names = new Set(headers.map(({ name }) => name.toLowerCase()));
+          if (names.size < headers.length) refuse(context, 'duplicate_value', 'must have each name once');
+        })
+        .meta({
+          description: 'All static headers. They replace those that were set before; an empty array removes them.',
+        }),
+    }),
+  });
+}
+export type WebhookHeadersRequest = z.infer<ReturnType<typeof webhookHeadersRequestSchema>>['data'];
 
 export function webhookTestRequestSchema(rules: OrderRules) {
   const url = webhookUrl(rules).meta({ description: 'Endpoint to test', examples: ['https://shop.example/hooks'] });

@@ -79,6 +79,9 @@ export const attemptFields = {
   connected_ms: milliseconds.nullable().meta({ description: 'Milliseconds until DNS, TCP and TLS were complete' }),
   headers_ms: milliseconds.nullable().meta({ description: 'Milliseconds until the response headers were received' }),
   response_body: z.string().meta({ description: 'The first KiB of the response body' }),
+  static_headers: z.boolean().meta({
+    description: 'True if the request had your static headers. False if you have none, or they are for another origin.',
+  }),
 };
 
 export const webhookTestResultSchema = z
@@ -93,6 +96,7 @@ export type WebhookTestResult = z.infer<typeof webhookTestResultSchema>;
 
 export const webhookHeadersSchema = z
   .object({
+    origin: z.string().meta({ description: 'Origin of the webhook URLs', examples: ['https://shop.example'] }),
     names: z.array(z.string()).meta({
       description: 'Lower-case names of the headers. Their values are not returned.',
       examples: [['authorization']],

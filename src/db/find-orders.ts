@@ -181,6 +181,10 @@ export interface OrderFilter {
   createdFrom?: string | undefined;
   /** ISO 8601, exclusive. */
   createdBefore?: string | undefined;
+  /** ISO 8601, inclusive: orders whose last change was saved from then on. The list is ordered by this. */
+  savedFrom?: string | undefined;
+  /** ISO 8601, exclusive. */
+  savedBefore?: string | undefined;
   /** An order id: the list continues after this order. */
   after?: string | undefined;
 }
@@ -189,7 +193,8 @@ export interface OrderFilter {
 const MAX_COUNTED = 32_768;
 
 /**
- * Lists orders, newest first. Orders that are created between two pages do not shift the pages.
+ * Lists orders, newest first: by creation, or by their last save with `savedFrom`. Orders that are created between two
+ * pages do not shift the pages. An order that is saved between two pages of a list by saves moves to its beginning.
  * @returns also the size of each order's `meta_data` in Postgres
  * @param maxBytes the list ends with the order whose `meta_data` makes it larger; null for no limit
  */
@@ -199,7 +204,9 @@ export async function findOrders(
   limit: number,
   maxBytes: number | null = null,
 ): Promise<(StoredOrder & { metaDataBytes: number })[]> {
-  const { sellerId, status, reference, createdFrom, createdBefore, after } = filter;
+  const { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after } = filter;
+  const time = savedFrom === undefined ? 'created_at' : 'saved_at';
+  const newestFirst = `${time} desc, id desc`;
   const { rows } = await db.query<OrderRow & { metaDataBytes: number }>(
     statement(
       `with page as (
@@ -208,16 +215,18 @@ export async function findOrders(
            and (:reference::text is null or reference = :reference)
            and (:createdFrom::timestamptz is null or created_at >= :createdFrom)
            and (:createdBefore::timestamptz is null or created_at < :createdBefore)
-           and (:after::uuid is null or (created_at, id) < (
-             select created_at, id from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)))
-         order by created_at desc, id desc limit :limit
+           and (:savedFrom::timestamptz is null or saved_at >= :savedFrom)
+           and (:savedBefore::timestamptz is null or saved_at < :savedBefore)
+           and (:after::uuid is null or (${time}, id) < (
+             select ${time}, id from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)))
+         order by ${newestFirst} limit :limit
        ), sized as (
-         select *, sum(bytes) over (order by created_at desc, id desc
+         select *, sum(bytes) over (order by ${newestFirst}
            rows between unbounded preceding and 1 preceding) as bytes_before from page
        )
        select ${ORDER_COLUMNS}, bytes as "metaDataBytes" from sized o
-       where :maxBytes::integer is null or coalesce(bytes_before, 0) <= :maxBytes order by created_at desc, id desc`,
-      { sellerId, status, reference, createdFrom, createdBefore, after, limit, maxBytes },
+       where :maxBytes::integer is null or coalesce(bytes_before, 0) <= :maxBytes order by ${newestFirst}`,
+      { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after, limit, maxBytes },
     ),
   );
   return rows.map(({ metaDataBytes, ...row }) => ({ ...toStoredOrder(row), metaDataBytes }));

@@ -1,6 +1,8 @@
 import type { WebhookState } from '../domain/webhook';
-import type { Actor, Channel, OrderStatus } from '../domain/status';
+import type { OrderChange } from '../domain/order';
+import { CHANGE_COLUMNS } from './find-orders';
 import type { DbClient } from './pool';
+import { type Columns, jsonOf } from './statement';
 
 /** An entry of an order's timeline: a change, a refused signal or a webhook attempt. */
 export interface TimelineEntry {
@@ -12,17 +14,8 @@ export interface TimelineEntry {
   attempt: AttemptEntry | null;
 }
 
-/** A change, or a refused signal. */
-interface ChangeOrRefusal {
-  /** The version that the change made; null for a refused signal. */
-  version: number | null;
-  event: string;
-  from: OrderStatus | null;
-  to: OrderStatus;
-  actor: Actor;
-  channel: Channel;
-  reason: string | null;
-}
+/** A change, or a refused signal, whose version is null. */
+type ChangeOrRefusal = Omit<OrderChange, 'version' | 'event' | 'at'> & { version: number | null; event: string };
 
 interface AttemptEntry {
   attempt: number;
@@ -36,9 +29,26 @@ interface AttemptEntry {
   connectedMs: number | null;
   headersMs: number | null;
   responseBody: string;
+  hasStaticHeaders: boolean;
   nextAttemptAt: string | null;
 }
 
+const ATTEMPT_COLUMNS: Columns<AttemptEntry> = {
+  attempt: 'attempt',
+  step: 'step',
+  status: 'status',
+  error: 'error',
+  errorDetail: 'error_detail',
+  address: 'address',
+  durationMs: 'duration_ms',
+  connectedMs: 'connected_ms',
+  headersMs: 'headers_ms',
+  responseBody: 'response_body',
+  hasStaticHeaders: 'static_headers',
+  nextAttemptAt: 'a.next_attempt_at',
+};
+
+const CHANGE = jsonOf(CHANGE_COLUMNS);
 const WEBHOOK = `case when e.id is not null then json_build_object('id', e.id, 'sequence', e.sequence, 'state', e.state,
   'nextAttemptAt', e.next_attempt_at) end`;
 
@@ -53,18 +63,13 @@ export async function readTimeline(
   limit: number,
 ): Promise<TimelineEntry[]> {
   const { rows } = await db.query<TimelineEntry>(
-    `select t.position, t.at, null as attempt, ${WEBHOOK} as webhook, json_build_object('version', t.version,
-         'event', t.event, 'from', t.from_status, 'to', t.to_status, 'actor', t.actor, 'channel', t.channel,
-         'reason', t.reason) as "changeOrRefusal"
+    `select t.position, t.at, null as attempt, ${WEBHOOK} as webhook, ${CHANGE} as "changeOrRefusal"
      from order_timeline t left join webhook_event e on e.order_id = t.order_id and ${isStatusChange('t')}
        and e.sequence = (select count(*) from order_timeline before
          where before.order_id = t.order_id and ${isStatusChange('before')} and before.version <= t.version)
      where t.order_id = $1 and t.position > $2
      union all
-     select a.position, a.at, json_build_object('attempt', a.attempt, 'step', a.step, 'status', a.status,
-         'error', a.error, 'errorDetail', a.error_detail, 'address', a.address, 'durationMs', a.duration_ms,
-         'connectedMs', a.connected_ms, 'headersMs', a.headers_ms, 'responseBody', a.response_body,
-         'nextAttemptAt', a.next_attempt_at), ${WEBHOOK}, null
+     select a.position, a.at, ${jsonOf(ATTEMPT_COLUMNS)}, ${WEBHOOK}, null
      from webhook_event e cross join lateral (
        select * from webhook_attempt where event_id = e.id and position > $2 order by position limit $3) a
      where e.order_id = $1

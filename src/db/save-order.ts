@@ -23,8 +23,8 @@ const INSERT_ORDER = `
     select :sellerId, :key, :requestDigest, :id, :response where :key::text is not null
     on conflict do nothing returning key
   ), new_order as (
-    insert into orders (${namesOf(FACT_COLUMNS)}, created_at, expires_at, version, status)
-    select ${parametersOf(FACT_COLUMNS)}, at,
+    insert into orders (${namesOf(FACT_COLUMNS)}, created_at, saved_at, expires_at, version, status)
+    select ${parametersOf(FACT_COLUMNS)}, at, at,
       coalesce(:expiresAt::timestamptz, at + :expiresAfterMs * interval '1 ms'), 1, 'CREATED'
     from (select listed_time() as at offset 0) as dated
     where :key::text is null or exists (select from new_key)
@@ -66,7 +66,7 @@ export async function insertOrder(
 
 const SAVE_CHANGE = `
   with saved as (
-    update orders set version = :version, status = :to
+    update orders set version = :version, status = :to, saved_at = greatest(listed_time(), :at)
     where id = :orderId and version = :version - 1
     returning id, seller_id, webhooks_disabled
   ), entry as (

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseUnavailable, isNotMigrated } from './database-errors';
-import { MIGRATIONS_FOLDER, isContraction, readMigrationFiles, type MigrationFile } from './migration-files';
-import type { Db } from './pool';
+import { type MigrationFile, MIGRATIONS_FOLDER, isContraction, readMigrationFiles } from './migration-files';
+import type { Db, DbClient } from './pool';
 
 const RETRY_MS = 1000;
 
@@ -73,4 +73,17 @@ async function readAppliedMigrations(db: pg.Pool | pg.Client): Promise<Map<strin
     if (isNotMigrated(error)) return new Map();
     throw error;
   }
+}
+
+export async function serverVersion(db: DbClient): Promise<string> {
+  const { rows } = await db.query<{ version: string }>("select current_setting('server_version') as version");
+  return rows[0]?.version ?? '';
+}
+
+/** The newest migration that is applied. */
+export async function schemaVersion(db: DbClient): Promise<string> {
+  const { rows } = await db.query<{ name: string }>(
+    'select name from public.schema_migration order by name desc limit 1',
+  );
+  return rows[0]?.name ?? 'none';
 }

@@ -24,8 +24,12 @@ const activeSecretsOf = (seller: string): string =>
 const decryptSecrets = (keys: KeyRing, sellerId: string, encrypted: readonly string[]): string[] =>
   encrypted.map((secret) => keys.decryptText(secret, sellerId));
 
-/** The headers that every webhook to a seller carries, by lower-case name. */
-export type StaticHeaders = Record<string, string>;
+/** Headers that a seller's webhooks to one origin carry. */
+export interface StaticHeaders {
+  origin: string;
+  /** By lower-case name. */
+  headers: Record<string, string>;
+}
 
 /** The context in which the static headers of a seller are encrypted. */
 const headersContext = (sellerId: string): string => `webhook_headers:${sellerId}`;
@@ -35,16 +39,16 @@ export async function setStaticHeaders(
   db: DbClient,
   keys: KeyRing,
   sellerId: string,
-  headers: StaticHeaders,
+  staticHeaders: StaticHeaders,
 ): Promise<void> {
-  const encrypted = keys.encryptText(JSON.stringify(headers), headersContext(sellerId));
+  const encrypted = keys.encryptText(JSON.stringify(staticHeaders), headersContext(sellerId));
   await db.query('update seller set webhook_headers = $2 where id = $1', [sellerId, encrypted]);
 }
 
 /** What a receiver recognizes a seller's webhooks by: the secrets that sign now, newest first, and the headers. */
 export interface Credentials {
   secrets: string[];
-  headers: StaticHeaders;
+  staticHeaders: StaticHeaders | undefined;
 }
 
 export interface EncryptedCredentials {
@@ -63,10 +67,11 @@ export function decryptCredentials(
   sellerId: string,
   { encryptedSecrets, encryptedHeaders }: EncryptedCredentials,
 ): Credentials {
-  const headers = encryptedHeaders === null ? '{}' : keys.decryptText(encryptedHeaders, headersContext(sellerId));
+  const decryptHeaders = (text: string) =>
+    JSON.parse(keys.decryptText(text, headersContext(sellerId))) as StaticHeaders;
   return {
     secrets: decryptSecrets(keys, sellerId, encryptedSecrets),
-    headers: JSON.parse(headers) as StaticHeaders,
+    staticHeaders: encryptedHeaders === null ? undefined : decryptHeaders(encryptedHeaders),
   };
 }
 

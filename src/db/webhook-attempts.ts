@@ -17,6 +17,7 @@ export interface AttemptRecord {
   errorDetail: string | null;
   address: string | null;
   responseBody: string;
+  hasStaticHeaders: boolean;
   /** How the attempt ends the delivery; `pending` if it does not. */
   state: WebhookState;
   /** Milliseconds until the schedule's next attempt; null if this attempt schedules none. */
@@ -43,8 +44,8 @@ export async function recordAttempt(db: DbClient, record: AttemptRecord): Promis
        from locked where e.id = $1 returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
      ), attempt as (
        insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
-         error_detail, address, response_body, next_attempt_at)
-       select id, attempts, case when $3 then steps end, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+         error_detail, address, response_body, static_headers, next_attempt_at)
+       select id, attempts, case when $3 then steps end, $4, $5, $6, $7, $8, $9, $10, $11, $12, $15,
          case when $3 then next_attempt_at end from event
      ), order_row as (
        update orders o set webhooks_disabled = ($13 = 'disabled') from locked
@@ -69,6 +70,7 @@ export async function recordAttempt(db: DbClient, record: AttemptRecord): Promis
       record.responseBody,
       record.state,
       record.delayMs,
+      record.hasStaticHeaders,
     ],
   });
   if (!rows[0]) throw new Error(`webhook event ${record.eventId} is missing`);

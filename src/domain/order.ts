@@ -141,6 +141,18 @@ export function classifyEvent(
 }
 
 /**
+ * True unless the request names other versions than the order has. A repeat of a request that was made is for the
+ * version before its change too (RFC 9110 section 13.1.1): whoever lost the response may send it again.
+ */
+export function isForVersion(
+  { version, changes }: Pick<OrderState, 'version' | 'changes'>,
+  { event, ifVersion }: { event: string; ifVersion?: readonly number[] | undefined },
+): boolean {
+  const made = changes.find((change) => change.event === event);
+  return ifVersion?.some((one) => one === version || one + 1 === made?.version) ?? true;
+}
+
+/**
  * Decides on a request. Never throws.
  * @param now ISO 8601. If it is before the order's last change, that change's time is used: times never step back.
  * @returns the change that it makes; `repeat` if it changes nothing, because an earlier change has its event

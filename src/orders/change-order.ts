@@ -2,9 +2,9 @@ import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
 import type { Db } from '../db/pool';
 import { saveChange } from '../db/save-order';
-import { type ChangeRequest, type Order, classifyEvent, decide } from '../domain/order';
+import { type ChangeRequest, type Order, classifyEvent, decide, isForVersion } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
-import { CallNotMade, TooManyChanges } from '../temporal/availability';
+import { CallNotMade, TooManyChanges } from '../temporal/calls';
 import { ChangeRefused, RunClosed, VersionDiffers } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 
@@ -99,10 +99,8 @@ async function tryToChange(
   stored: StoredOrder,
   request: ChangeRequest,
 ): Promise<Order | undefined> {
-  if (isFinal(stored.status) && request.ifVersion?.includes(stored.version) === false)
-    throw versionDiffers(stored.version);
   if (isFinal(stored.status)) return changeFinalOrder(db, stored, request);
-  if (classifyEvent(stored, request.event) === 'repeat') return stored;
+  if (classifyEvent(stored, request.event) === 'repeat' && isForVersion(stored, request)) return stored;
   if (stored.workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
   try {
     return { ...stored, ...(await workflows.change(stored, request)) };
@@ -114,6 +112,7 @@ async function tryToChange(
 
 /** The one change of a final order is the cancel of one that is UNSUCCESSFUL: it sets `cancelled_at`, without a webhook. */
 async function changeFinalOrder(db: Db, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
+  if (!isForVersion(stored, request)) throw versionDiffers(stored.version);
   const outcome = decide(stored, request, new Date().toISOString());
   if (outcome === 'refused') throw refused(request, stored.status);
   if (outcome === 'repeat') return stored;

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, createHash } from 'node:crypto';
 import { invalidRequest, Problem } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
@@ -9,15 +9,17 @@ import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
-import { penceToPounds } from '../domain/money';
+import { penceToPounds, formatPence } from '../domain/money';
+import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { type OrderFacts, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
-import { toRequestDigest } from './request-digest';
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
+
+const DAY_MS = 86_400_000;
 
 interface CreatedOrder {
   body: CreatedOrderBody;
@@ -190,4 +192,48 @@ async function throwIfDuplicate({ db, checkoutBaseUrl }: OrderDependencies, sell
       order_amount: penceToPounds(holder.amountPence),
     },
   });
+}
+
+/**
+ * Checks a create request beyond the schema: the amount is within the account's limit, there is a redirect URL if the
+ * account has no default, and the order expires in the future, within a year.
+ * @param body as it was sent: fields of the wrong type are left to the schema
+ */
+export function accountErrors({ maxOrderAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {
+  const data: unknown = (body as { data?: unknown } | null)?.data;
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return [];
+  const { amount, redirect_url: redirectUrl, expires_at: expiresAt } = data as Record<string, unknown>;
+  const errors: FieldError[] = [];
+  if (maxOrderAmountPence !== null && typeof amount === 'number' && Math.round(amount * 100) > maxOrderAmountPence) {
+    const detail = `must be at most ${formatPence(maxOrderAmountPence)}, the limit of your account`;
+    errors.push({ code: 'too_big', detail, pointer: '/data/amount' });
+  }
+  if (defaultRedirectUrl === null && (redirectUrl === undefined || redirectUrl === null)) {
+    const detail = 'is required: your account has no default redirect URL';
+    errors.push({ code: 'required', detail, pointer: '/data/redirect_url' });
+  }
+  const expiresInMs = typeof expiresAt === 'string' ? Date.parse(expiresAt) - Date.now() : NaN;
+  if (expiresInMs <= 0)
+    errors.push({ code: 'too_small', detail: 'must be in the future', pointer: '/data/expires_at' });
+  if (expiresInMs > MAX_EXPIRY_DAYS * DAY_MS) {
+    const detail = `must be at most ${MAX_EXPIRY_DAYS} days from now`;
+    errors.push({ code: 'too_big', detail, pointer: '/data/expires_at' });
+  }
+  return errors;
+}
+
+/** The first byte of a digest, so that a change of the digest can still compare older ones. */
+const DIGEST_VERSION = Buffer.of(1);
+
+/** Digest of a request's meaning: the schema fixes the order of its fields, and the keys of `meta_data` are sorted. */
+export function toRequestDigest(request: CreateOrderRequest): Buffer {
+  const canonical = { ...request, meta_data: request.meta_data && sortKeys(request.meta_data) };
+  return Buffer.concat([DIGEST_VERSION, createHash('sha256').update(JSON.stringify(canonical)).digest()]);
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const sorted = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(sorted.map(([key, child]) => [key, sortKeys(child)]));
 }

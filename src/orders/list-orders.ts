@@ -6,16 +6,23 @@ import type { OrderDependencies } from './dependencies';
 import { MAX_PAGE_BYTES, type Page, bytesOf, countWithin, listEnd, toPage, unknownCursor } from './list-page';
 
 /**
- * Lists a seller's orders from their rows, newest first.
+ * Lists a seller's orders from their rows, newest first: by creation, or by last change with `updated_from`.
  * @throws Problem `invalid_request` if the cursor is not one of the seller's orders
  */
 export async function listOrders(
   { db, checkoutBaseUrl }: OrderDependencies,
   sellerId: string,
-  { limit, cursor, status, reference, created_from, created_before }: OrderListQuery,
+  { limit, cursor, status, reference, created_from, created_before, updated_from }: OrderListQuery,
 ): Promise<Page<OrderBody>> {
-  const createdBefore = created_from === undefined ? created_before : await listEnd(db, created_before);
-  const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore };
+  const filter = {
+    sellerId,
+    status,
+    reference,
+    createdFrom: created_from,
+    createdBefore: created_from === undefined ? created_before : await listEnd(db, created_before),
+    savedFrom: updated_from,
+    savedBefore: updated_from === undefined ? undefined : await listEnd(db),
+  };
   const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1, MAX_PAGE_BYTES);
   if (rows.length === 0 && cursor !== undefined && !(await findOrder(db, cursor, sellerId))) throw unknownCursor();
   const bodies = rows.map((order) => toOrderBody(order, checkoutBaseUrl));

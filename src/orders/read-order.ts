@@ -3,14 +3,14 @@ import type { Order } from '../domain/order';
 import { isFinal } from '../domain/status';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from './dependencies';
-import { notFound } from './not-found';
+import { Problem } from '../contracts/problem';
 
 /**
  * Reads the row of an order.
  * @param sellerId if given, only this seller's order is found
  * @throws Problem `not_found`
  */
-export async function readStored(
+export async function requireOrder(
   deps: Pick<OrderDependencies, 'db'>,
   orderId: string,
   sellerId?: string,
@@ -24,7 +24,10 @@ export async function readStored(
  * Reads the row of the order that a pay link leads to.
  * @throws Problem `not_found`
  */
-export async function readByPayLink(deps: Pick<OrderDependencies, 'db'>, payLinkId: string): Promise<StoredOrder> {
+export async function requireOrderByPayLink(
+  deps: Pick<OrderDependencies, 'db'>,
+  payLinkId: string,
+): Promise<StoredOrder> {
   const stored = isUuid(payLinkId) ? await findOrderByPayLink(deps.db, payLinkId) : undefined;
   if (!stored) throw notFound('pay link');
   return stored;
@@ -35,7 +38,7 @@ export async function readByPayLink(deps: Pick<OrderDependencies, 'db'>, payLink
  * version. The row is enough, because it has every acknowledged change: it answers for closed orders, for orders that
  * nobody has touched yet, and if the workflow does not answer in time.
  */
-export async function readCurrent(
+export async function askWorkflow(
   { workflowReader }: OrderDependencies,
   row: Order,
 ): Promise<{ order: Order; readFrom: 'workflow' | 'snapshot' }> {
@@ -44,4 +47,16 @@ export async function readCurrent(
   return state !== undefined && state.version >= row.version
     ? { order: { ...row, ...state }, readFrom: 'workflow' }
     : { order: row, readFrom: 'snapshot' };
+}
+
+/**
+ * The same response for a missing resource and for one of another seller.
+ * @param sellerId the seller whose key was used
+ */
+export function notFound(what: string, sellerId?: string): Problem {
+  const detail =
+    sellerId === undefined
+      ? `No ${what} has this ID.`
+      : `The key belongs to the seller ${sellerId}, which has no ${what} with this ID.`;
+  return new Problem('not_found', detail);
 }

@@ -111,7 +111,7 @@ async function compare(
   if (saved && !continues(row.changes, saved.changes)) return differ('different', saved);
   if (saved && saved.version > row.version) return differ('row_behind', saved);
   // The cancel of a closed order is not the workflow's, which only delivers what is pending.
-  const isBehind = saved && saved.version < row.version && !isFinal(saved.status);
+  const isBehind = (saved && saved.version < row.version && !isFinal(saved.status)) || row.workflowVersion !== null;
   if (run?.isRunning) return isBehind ? differ('workflow_behind', saved) : undefined;
   return (await needsRun(db, row)) ? differ('not_running', saved) : undefined;
 }

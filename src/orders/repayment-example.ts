@@ -4,7 +4,7 @@ import { type Account, findAccount } from '../db/accounts';
 import { formatPence } from '../domain/money';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from './dependencies';
-import { notFound } from './not-found';
+import { notFound } from './read-order';
 
 /** Returns the repayments of an amount today; undefined if customers of the account cannot pay later. */
 export type QuoteRepayments = (

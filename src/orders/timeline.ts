@@ -2,7 +2,7 @@ import type { TimelineEntryBody } from '../contracts/timeline-schemas';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, countWithin, toPage, unknownCursor } from './list-page';
-import { readStored } from './read-order';
+import { requireOrder } from './read-order';
 
 /**
  * Retrieves the timeline of a seller's order, oldest entry first.
@@ -14,7 +14,7 @@ export async function retrieveTimeline(
   sellerId: string,
   { limit, cursor }: PageRequest,
 ): Promise<Page<TimelineEntryBody>> {
-  await readStored(deps, orderId, sellerId);
+  await requireOrder(deps, orderId, sellerId);
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
   const entries = await readTimeline(deps.db, orderId, cursor, limit + 1);
   const bodies = entries.map(toTimelineEntryBody);
@@ -42,11 +42,12 @@ export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attemp
       connected_ms: attempt.connectedMs,
       headers_ms: attempt.headersMs,
       response_body: attempt.responseBody,
+      static_headers: attempt.hasStaticHeaders,
       next_attempt_at: toIso(attempt.nextAttemptAt),
     };
   }
   if (!changeOrRefusal) throw new Error('a timeline entry is no change, refusal or attempt');
-  const { version, event, from, to, actor, channel, reason } = changeOrRefusal;
+  const { version, event, from, to, actor, channel, reason, paymentTerm } = changeOrRefusal;
   if (version === null) return { type: 'refusal', at, event, order_status: to, actor, channel, reason };
   return {
     type: 'change',
@@ -57,6 +58,7 @@ export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attemp
     actor,
     channel,
     reason,
+    payment_term: paymentTerm,
     version,
     webhook: webhook && {
       id: webhook.id,

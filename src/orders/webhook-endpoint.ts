@@ -7,10 +7,10 @@ import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
 import { insertWebhookTest } from '../db/webhook-tests';
 import type { KeyRing } from '../encryption/key-ring';
-import { CallNotMade } from '../temporal/availability';
+import { CallNotMade } from '../temporal/calls';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
-import { notFound } from './not-found';
+import { notFound } from './read-order';
 
 /**
  * Creates a new webhook secret for a seller. Older secrets continue to sign during the overlap.
@@ -39,11 +39,11 @@ export async function rotateSecret(
 export async function setWebhookHeaders(
   { db, keys }: { db: Db; keys: KeyRing },
   sellerId: string,
-  { headers }: WebhookHeadersRequest,
+  { origin, headers }: WebhookHeadersRequest,
 ): Promise<WebhookHeadersBody> {
   const byName = Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]));
-  await setStaticHeaders(db, keys, sellerId, byName);
-  return { names: Object.keys(byName) };
+  await setStaticHeaders(db, keys, sellerId, { origin, headers: byName });
+  return { origin, names: Object.keys(byName) };
 }
 
 function tooManySecrets(possibleAt: Date): Problem {
@@ -79,6 +79,7 @@ export async function testWebhook(deps: OrderDependencies, sellerId: string, url
     connected_ms: attempt.phases.connectedMs,
     headers_ms: attempt.phases.headersMs,
     response_body: attempt.responseBody,
+    static_headers: attempt.hasStaticHeaders,
     request_body: attempt.body,
   };
 }

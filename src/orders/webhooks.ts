@@ -9,8 +9,7 @@ import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { type Page, listEnd, toPage, unknownCursor } from './list-page';
 import { isUuid } from '../domain/uuid';
-import { notFound } from './not-found';
-import { readStored } from './read-order';
+import { notFound, requireOrder } from './read-order';
 import { toWebhookEventBody } from './webhook-response-mapper';
 
 /**
@@ -69,7 +68,7 @@ export async function resendWebhook(
 ): Promise<WebhookEventBody> {
   const webhook = isUuid(eventId) ? await findListedWebhook(deps.db, eventId, sellerId) : undefined;
   if (!webhook) throw notFound('webhook', sellerId);
-  const order = await readStored(deps, webhook.orderId);
+  const order = await requireOrder(deps, webhook.orderId);
   // A new run would begin without the changes that the row lacks.
   if (order.workflowVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
   try {
@@ -93,7 +92,7 @@ export async function resendWebhooks(
   const now = (await readClock(db)).toISOString();
   const until = created_before !== undefined && created_before < now ? created_before : now;
   try {
-    await workflows.resendWebhooks({ sellerId, state, since, until }, sellerId);
+    await workflows.resendWebhooks({ sellerId, state, since, until });
   } catch (error) {
     if (!(error instanceof AlreadyRunning)) throw resendNotRequested(error);
     const detail =

@@ -1,6 +1,24 @@
-import type { Client } from '@temporalio/client';
+import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { trackBreaker } from '../telemetry/metrics';
-import { createAvailability } from './availability';
+
+/** A call that takes longer may meet a server that is unavailable. */
+const SUSPICIOUS_MS = 1000;
+/** An overloaded server is slow, and not unavailable. */
+const PROBE_TIMEOUT_MS = 3000;
+const PROBE_EVERY_MS = 500;
+/** The server may recover in a moment. */
+const WAIT_MS = 500;
+
+/**
+ * The call was not made: the Temporal server is known to be unavailable, or too many calls wait. Repeating it is safe.
+ */
+export class CallNotMade extends Error {}
+
+/** A seller's change has waited for too long for the seller's other changes. */
+export class TooManyChanges extends CallNotMade {}
 
 /** Calls to the Temporal server. Each has a deadline, in ms. */
 export type TemporalCalls = ReturnType<typeof createTemporalCalls>;
@@ -19,7 +37,7 @@ export function createTemporalCalls(client: Client) {
     track(client.withDeadline(Date.now() + timeoutMs, call));
 
   /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
-  const callWithin = async <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
+  const callIfUp = async <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
     await availability.waitUntilUp();
     return availability.call(() => within(timeoutMs, call));
   };
@@ -29,11 +47,115 @@ export function createTemporalCalls(client: Client) {
     track,
     within,
 
-    callWithin,
+    callIfUp,
 
     /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
     drain: async (): Promise<void> => {
       await Promise.allSettled([availability.end(), ...inFlight]);
     },
   };
+}
+
+/** Tracks whether the Temporal server can be reached. */
+interface Availability {
+  /** True from a failed probe until a successful one. */
+  readonly isKnownDown: boolean;
+  /**
+   * Waits half a second while the server is known to be unavailable.
+   * @throws CallNotMade if it still is
+   */
+  waitUntilUp(): Promise<void>;
+  /**
+   * Makes a call. If it takes long, the server is probed.
+   * @throws CallNotMade immediately while the server is known to be unavailable
+   */
+  call<T>(work: () => Promise<T>): Promise<T>;
+  /** Ends the probes. */
+  end(): Promise<void>;
+}
+
+/**
+ * Probes the server itself, not an order: a slow worker or a stuck run does not mean that the server is unavailable.
+ * While the server answers, each slow call costs one probe, and a fast call none.
+ */
+export function createAvailability(client: Client): Availability {
+  const ending = new AbortController();
+  let probing: Promise<void> | undefined;
+  /** Defined while the server is known to be unavailable. Aborts when the server is available again. */
+  let outage: AbortController | undefined;
+
+  async function isReachable(): Promise<boolean> {
+    try {
+      // Temporal reads the namespace from its database.
+      const { namespace } = client.options;
+      await client.withDeadline(Date.now() + PROBE_TIMEOUT_MS, () =>
+        client.workflowService.describeNamespace({ namespace }),
+      );
+      return true;
+    } catch (error) {
+      return !isGrpcServiceError(error) || ![status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(error.code);
+    }
+  }
+
+  async function probe(): Promise<void> {
+    while (!ending.signal.aborted && !(await isReachable())) {
+      outage ??= beginOutage();
+      await pause(PROBE_EVERY_MS, ending.signal);
+    }
+    outage?.abort();
+    outage = undefined;
+  }
+
+  function suspect(): void {
+    if (ending.signal.aborted) return;
+    probing ??= probe().finally(() => (probing = undefined));
+  }
+
+  function assertNotDown(): void {
+    if (outage) throw new CallNotMade('the Temporal server is unavailable');
+  }
+
+  return {
+    get isKnownDown() {
+      return outage !== undefined;
+    },
+
+    async waitUntilUp() {
+      if (outage) await pause(WAIT_MS, outage.signal);
+      assertNotDown();
+    },
+
+    async call(work) {
+      assertNotDown();
+      const timer = setTimeout(suspect, SUSPICIOUS_MS);
+      try {
+        return await work();
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+
+    async end() {
+      ending.abort();
+      await probing;
+    },
+  };
+}
+
+function beginOutage(): AbortController {
+  const outage = new AbortController();
+  // Each caller that waits.
+  setMaxListeners(0, outage.signal);
+  return outage;
+}
+
+/** Waits until the time has passed or `signal` aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}
+
+/** The gRPC error of a failed call to Temporal, which the SDK wraps in some calls. */
+export function grpcErrorOf(error: unknown): { code: number; details: string } | undefined {
+  const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+  return isGrpcServiceError(cause) ? cause : undefined;
 }

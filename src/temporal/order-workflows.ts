@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { ApplicationFailure, type SignalDefinition, TypedSearchAttributes } from '@temporalio/common';
+import { type SignalDefinition, ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
 import {
   CHANGE_REFUSED,
@@ -29,9 +29,7 @@ import { type ChangeRequest, type Order, type OrderState, stateOf } from '../dom
 import type { OrderStatus } from '../domain/status';
 import type { WebhookSelection } from '../domain/webhook';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { CallNotMade, TooManyChanges } from './availability';
-import { type TemporalCalls, createTemporalCalls } from './calls';
-import { grpcErrorOf } from './grpc-errors';
+import { type TemporalCalls, CallNotMade, TooManyChanges, createTemporalCalls, grpcErrorOf } from './calls';
 import { type RunLists, createRunLists } from './list-runs';
 import { orderOptions } from './workflow-options';
 
@@ -100,11 +98,11 @@ export interface OrderWorkflows extends RunLists {
   /** Sends a webhook of the order once more. @throws CallNotMade */
   resendWebhook(order: Order, eventId: string): Promise<void>;
   /**
-   * Resends many webhooks, some a second.
+   * Resends many webhooks, some a second. One such workflow runs at a time for a seller, and one for all sellers.
    * @returns the id of the workflow that does it
-   * @throws CallNotMade, or AlreadyRunning if the workflow with this id has not ended
+   * @throws CallNotMade, or AlreadyRunning if the one before has not ended
    */
-  resendWebhooks(selection: WebhookSelection, id: string): Promise<string>;
+  resendWebhooks(selection: WebhookSelection): Promise<string>;
   /** Keeps an order from expiring before a time. @throws CallNotMade */
   holdExpiry(order: Order, until: Date): Promise<void>;
   /**
@@ -125,7 +123,7 @@ export function createOrderWorkflows(
     updateTimeoutMs,
     encryptPayloads,
   }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
-  { within, callWithin, track, drain }: TemporalCalls = createTemporalCalls(client),
+  { within, callIfUp, track, drain }: TemporalCalls = createTemporalCalls(client),
 ): OrderWorkflows {
   const { workflow } = client;
   const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
@@ -149,7 +147,7 @@ export function createOrderWorkflows(
   }
 
   async function signalOrder(order: Order, signal: SignalDefinition<[string]>, value: string): Promise<void> {
-    await callWithin(startTimeoutMs, () =>
+    await callIfUp(startTimeoutMs, () =>
       workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
         ...options(order),
         args: fromRow(order),
@@ -161,7 +159,7 @@ export function createOrderWorkflows(
 
   async function change(order: Order, request: ChangeRequest): Promise<OrderState> {
     try {
-      return await changes.run(order.sellerId, () => callWithin(updateTimeoutMs, () => update(order, request)));
+      return await changes.run(order.sellerId, () => callIfUp(updateTimeoutMs, () => update(order, request)));
     } catch (error) {
       if (error !== WAITED_TOO_LONG) throw error;
       throw new TooManyChanges("too many changes of the seller's orders wait");
@@ -225,11 +223,11 @@ export function createOrderWorkflows(
 
     resendWebhook: (order, eventId) => signalOrder(order, resendWebhookSignal, eventId),
 
-    async resendWebhooks(selection, id) {
+    async resendWebhooks(selection) {
       const { sellerId } = selection;
-      const resendId = `resend-webhooks-${id}`;
+      const resendId = `resend-webhooks-${sellerId ?? 'all-sellers'}`;
       try {
-        await callWithin(startTimeoutMs, () =>
+        await callIfUp(startTimeoutMs, () =>
           workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
             taskQueue: ORDER_TASK_QUEUE,
             workflowId: resendId,
@@ -242,7 +240,7 @@ export function createOrderWorkflows(
         );
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        throw new AlreadyRunning(`${resendId} is running`, { cause: error });
+        throw new AlreadyRunning(`the workflow ${resendId} is already running: wait for its end, or cancel it`);
       }
       return resendId;
     },
@@ -250,7 +248,7 @@ export function createOrderWorkflows(
     holdExpiry: (order, until) => signalOrder(order, holdExpirySignal, until.toISOString()),
 
     testWebhook: (webhookId) =>
-      callWithin(TEST_TIMEOUT_MS, () =>
+      callIfUp(TEST_TIMEOUT_MS, () =>
         workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
           taskQueue: ORDER_TASK_QUEUE,
           workflowId: `webhook-test-${webhookId}`,

@@ -9,7 +9,7 @@ import {
 } from '../../workflows/messages';
 import { formatPence } from '../domain/money';
 import type { Order } from '../domain/order';
-import { toCodeSpan } from './markdown';
+import { escapeControls } from '../domain/escape-controls';
 
 /** If a worker dies during a workflow task, another worker gets the task after this. The SDK's default is 10 s. */
 const TASK_TIMEOUT = '5 seconds';
@@ -38,4 +38,9 @@ export function orderOptions(order: Order, isEncrypted: boolean) {
       { key: accountModeKey, value: order.sandbox ? 'sandbox' : 'live' },
     ]),
   } as const;
+}
+
+/** Text from outside as a markdown code span: the Temporal UI shows it unchanged and makes no link of a URL in it. */
+export function toCodeSpan(text: string): string {
+  return `\`${escapeControls(text).replaceAll('`', '\\u0060')}\``;
 }

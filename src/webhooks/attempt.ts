@@ -29,6 +29,8 @@ export interface Attempt {
   peerAddress: string | null;
   /** First 1 KiB of the response body as text that Postgres can store: valid UTF-8 without NUL. */
   responseBody: string;
+  /** True if the request had the seller's static headers. */
+  hasStaticHeaders: boolean;
   /** `Retry-After` of a 429 or 503, in milliseconds, at most 24 hours. */
   retryAfterMs: number | null;
 }
@@ -51,6 +53,7 @@ export function emptyAttempt(): Attempt {
     phases: { connectedMs: null, headersMs: null },
     peerAddress: null,
     responseBody: '',
+    hasStaticHeaders: false,
     retryAfterMs: null,
   };
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { toWebhookTest } from '../contracts/webhook-mapper';
 import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
-import { type Credentials, decryptCredentials, findCredentials } from '../db/secrets';
+import { type Credentials, type StaticHeaders, decryptCredentials, findCredentials } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { markExhausted, recordAttempt } from '../db/webhook-attempts';
 import { type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
@@ -139,6 +139,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       errorDetail: result.errorDetail,
       address: result.peerAddress,
       responseBody: result.responseBody,
+      hasStaticHeaders: result.hasStaticHeaders,
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
@@ -155,7 +156,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       sellerId,
       traceparent,
     }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'> & { traceparent?: string | null },
-    { secrets, headers }: Credentials,
+    { secrets, staticHeaders }: Credentials,
     at: Date,
   ): Promise<Omit<Attempt, 'operatorDetail'>> {
     const timestamp = Math.floor(at.getTime() / 1000);
@@ -172,7 +173,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       id,
       timestamp,
       signature,
-      headers,
+      headers: headersFor(url, staticHeaders),
       body,
       ...(traceparent != null && { traceparent }),
     });
@@ -235,4 +236,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       });
     },
   };
+}
+
+/** @returns undefined if there are no headers for the origin of this URL */
+function headersFor(url: string, staticHeaders: StaticHeaders | undefined): Record<string, string> | undefined {
+  if (staticHeaders === undefined || !URL.canParse(url) || new URL(url).origin !== staticHeaders.origin)
+    return undefined;
+  return Object.keys(staticHeaders.headers).length === 0 ? undefined : staticHeaders.headers;
 }

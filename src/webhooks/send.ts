@@ -39,7 +39,7 @@ export interface WebhookRequest {
   timestamp: number;
   signature: string;
   /** The seller's own headers, by lower-case name. Those of the service take precedence. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
   body: string;
   /** W3C Trace Context, sent as a header. */
   traceparent?: string | undefined;
@@ -81,7 +81,7 @@ export function createWebhookSender({
   async function attempt(request: WebhookRequest): Promise<Attempt> {
     const start = performance.now();
     const elapsedMs = () => Math.round(performance.now() - start);
-    const result = emptyAttempt();
+    const result = { ...emptyAttempt(), hasStaticHeaders: request.headers !== undefined };
     const refusal = refuseUrl(request.url, policy);
     if (refusal !== undefined) return { ...result, ...refusal };
 

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { createPool } from '../../src/db/pool';
 import { createSellerKey } from '../../src/db/sellers';
 import { createTemporalClient } from '../../src/temporal/connection';
-import { ensureNamespace } from '../../src/temporal/set-up';
+import { ensureNamespace } from '../../src/temporal/server';
 import { freePort } from '../../tools/local-stack/ports';
 import { watchMemory } from '../support/memory';
 import { type ServiceProcess, startProcess } from '../support/processes';

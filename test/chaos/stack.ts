@@ -8,7 +8,7 @@ import { migrate } from '../../src/db/run-migrations';
 import { type Db, createPool } from '../../src/db/pool';
 import { createCheckoutKey } from '../../src/db/sellers';
 import { createTemporalClient } from '../../src/temporal/connection';
-import { ensureNamespace } from '../../src/temporal/set-up';
+import { ensureNamespace } from '../../src/temporal/server';
 import { freePort } from '../../tools/local-stack/ports';
 import { QUICK } from '../support/stack';
 import { type Cleanup, endWith } from './cleanup';

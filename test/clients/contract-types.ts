@@ -10,11 +10,18 @@ import type {
   simulateRequestSchema,
 } from '../../src/contracts/request-schemas';
 import type { TimelineEntryBody } from '../../src/contracts/timeline-schemas';
-import type { webhookListQuerySchema } from '../../src/contracts/webhook-request-schemas';
+import type { RepaymentExampleBody } from '../../src/contracts/repayment-schemas';
+import type {
+  resendWebhooksRequestSchema,
+  webhookHeadersRequestSchema,
+  webhookListQuerySchema,
+} from '../../src/contracts/webhook-request-schemas';
 import type {
   RotatedSecretBody,
   SignedWebhookBody,
   WebhookEventBody,
+  WebhookHeadersBody,
+  WebhookSelectionBody,
   WebhookTestResult,
 } from '../../src/contracts/webhook-response-schemas';
 import type { OrderStatusChanged, WebhookTest } from '../../src/contracts/webhook-schemas';
@@ -38,6 +45,11 @@ same<client.TimelineEntry, TimelineEntryBody>();
 same<client.WebhookEvent, WebhookEventBody>();
 same<client.SignedWebhook, SignedWebhookBody>();
 same<client.WebhookTestResult, WebhookTestResult>();
+same<client.WebhookSelection, z.input<typeof resendWebhooksRequestSchema>['data']>();
+same<client.ResentWebhooks, WebhookSelectionBody>();
+same<client.NewWebhookHeaders, z.input<ReturnType<typeof webhookHeadersRequestSchema>>['data']>();
+same<client.WebhookHeaders, WebhookHeadersBody>();
+same<client.RepaymentExample, RepaymentExampleBody>();
 same<client.RotatedWebhookSecret, RotatedSecretBody>();
 same<client.OrderStatusChanged, OrderStatusChanged>();
 same<client.WebhookTest, WebhookTest>();

@@ -6,6 +6,8 @@ export interface Generator {
   driver: string;
   /** Commands that succeed if a runtime is installed, and its name. */
   needs: readonly (readonly [check: string, runtime: string])[];
+  /** Installs the generator from its lock file, unless it is a Python or Go program. */
+  install?: string;
   /** The command that a seller runs. */
   command: string;
   /** Prepares the generated client and the driver to run. */
@@ -47,10 +49,10 @@ export const GENERATORS: readonly Generator[] = [
     version: '7.13.0',
     driver: 'typescript',
     needs: [],
-    command: 'npx --yes openapi-typescript@7.13.0 openapi.json -o schema.d.ts',
+    install: 'npm ci --silent --ignore-scripts',
+    command: 'npx --no-install openapi-typescript openapi.json -o schema.d.ts',
     build: [
-      'npm install --silent --no-save --prefix . openapi-fetch@0.17.0 typescript@5.9.3 @types/node@20.19.43',
-      'npx tsc --noEmit --checkJs --strict --exactOptionalPropertyTypes --module nodenext driver.mjs',
+      'npx --no-install tsc --noEmit --checkJs --strict --exactOptionalPropertyTypes --module nodenext driver.mjs',
     ],
     run: 'node driver.mjs',
     output: ['schema.d.ts', '.ts'],

@@ -40,10 +40,11 @@ export async function runGenerator(generator: Generator, setting: Setting): Prom
   const startedAt = Date.now();
   const result: Result = { generator, seconds: 0, lines: 0, warnings: 0, calls: [], wrong: [] };
   let last: ShellResult | undefined;
-  for (const command of [generator.command, ...generator.build, generator.run]) {
+  const { install, command: generate, build, run } = generator;
+  for (const command of [...(install === undefined ? [] : [install]), generate, ...build, run]) {
     last = await shell(command, cwd, env);
     if (last.code !== 0) result.wrong.push(`${command} failed:\n${last.output.slice(0, 3000)}`);
-    if (command === generator.command) {
+    if (command === generate) {
       result.lines = await countLines(path.join(cwd, generator.output[0]), generator.output[1]);
       const warnings = [...new Set<string>(last.output.match(generator.warning))];
       result.warnings = warnings.length;

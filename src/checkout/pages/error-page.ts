@@ -33,6 +33,13 @@ export const FORM_UNREADABLE: ErrorPage = {
   title: 'We could not process this form',
   text: 'Go back to the previous page and try again. Nothing was sent.',
 };
+export const HEADERS_TOO_LARGE: ErrorPage = {
+  status: 431,
+  title: 'Your browser sends too many cookies',
+  text:
+    'Delete the cookies of this site and open the link again, or open it in a private window or in another browser. ' +
+    'Nothing is lost.',
+};
 export const TOO_MANY_REQUESTS: ErrorPage = {
   status: 429,
   title: 'Too many requests',

@@ -1,10 +1,10 @@
 import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from 'zod-openapi';
 import type { OrderRules } from '../fields';
-import { TAGS } from './operation';
-import { orderPaths } from './order-operations';
+import { TAGS, toPaths } from './operation';
+import { orderOperations } from './order-operations';
 import { WEBHOOKS } from './outgoing-webhooks';
 import { SERVICE_PATHS } from './service-operations';
-import { webhookPaths } from './webhook-operations';
+import { webhookOperations } from './webhook-operations';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
@@ -77,7 +77,7 @@ export function createOpenApiDocument({ api, rules, maxBodyBytes, version, guide
         : { url: api.publicUrl, description: 'The API' },
     ],
     tags: [...TAGS],
-    paths: { ...orderPaths(basePath, rules), ...webhookPaths(basePath, rules), ...SERVICE_PATHS },
+    paths: { ...toPaths(basePath, [...orderOperations(rules), ...webhookOperations(rules)]), ...SERVICE_PATHS },
     webhooks: WEBHOOKS,
     components: {
       securitySchemes: {

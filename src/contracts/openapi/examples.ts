@@ -7,6 +7,7 @@ import type {
   WebhookSelectionBody,
   WebhookTestResult,
 } from '../webhook-response-schemas';
+import type { WebhookTest } from '../webhook-schemas';
 
 /** Examples of the document. All show the same order. */
 export const createdOrder: CreatedOrderBody = {
@@ -49,6 +50,8 @@ export const cancelledOrder: OrderBody = {
 };
 
 export const approvedOrder: OrderBody = { ...order, status: 'APPROVED', payment_term: 'PAY_LATER' };
+
+export const seller = { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' };
 
 export const repaymentExample: RepaymentExampleBody = {
   amount: 1234.5,
@@ -102,6 +105,7 @@ const attempt = {
   connected_ms: 21,
   headers_ms: 83,
   response_body: 'busy',
+  static_headers: false,
 };
 
 export const timeline: TimelineEntryBody[] = [
@@ -114,6 +118,7 @@ export const timeline: TimelineEntryBody[] = [
     actor: 'customer',
     channel: 'hosted_checkout',
     reason: null,
+    payment_term: 'PAY_LATER',
     version: 2,
     webhook: {
       id: webhookEvent.id,
@@ -134,10 +139,11 @@ export const timeline: TimelineEntryBody[] = [
   },
 ];
 
+export const testWebhook: WebhookTest = { type: 'webhook.test', timestamp: '2026-11-21T09:00:00.000Z', data: seller };
+
 export const webhookTestResult: WebhookTestResult = {
   webhook_id: '51b8b1a0-5d0a-4c3f-9d0f-5d8f3b6a7c22',
   delivered: false,
   ...attempt,
-  request_body:
-    '{"type":"webhook.test","timestamp":"2026-11-21T09:00:00.000Z","data":{"seller_id":"c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70","seller_name":"My shop"}}',
+  request_body: JSON.stringify(testWebhook),
 };

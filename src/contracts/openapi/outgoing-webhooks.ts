@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import { orderStatusChangedSchema, webhookTestSchema } from '../webhook-schemas';
-import { approvedOrder, webhookEvent } from './examples';
+import { approvedOrder, testWebhook, webhookEvent } from './examples';
 
 /** Headers of Standard Webhooks 1.0. */
 const webhookHeaders = z.object({
@@ -103,11 +103,7 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
       'A test of a webhook endpoint',
       'Sent once for each `testEndpoint` request. It belongs to no order and is not repeated.',
       webhookTestSchema,
-      {
-        type: 'webhook.test',
-        timestamp: '2026-11-21T09:00:00.000Z',
-        data: { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' },
-      },
+      testWebhook,
     ),
   },
 };

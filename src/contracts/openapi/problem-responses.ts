@@ -12,13 +12,6 @@ const OWN_HEADERS = {
   ETag: HEADERS.etag,
 };
 
-/** Responses to requests that cannot be read as HTTP. They come before everything else, and have no body. */
-export const UNREADABLE: ZodOpenApiResponsesObject = {
-  '400': { id: 'InvalidHttp', description: 'The request is not valid HTTP. The response has no body.' },
-  '408': { id: 'RequestTimeout', description: 'The request did not arrive in time. The response has no body.' },
-  '431': { id: 'HeadersTooLarge', description: 'The request headers are too large. The response has no body.' },
-};
-
 /** The responses for these errors, by status. Each lists its codes, with an example of each. */
 export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
@@ -76,3 +69,10 @@ function exampleOf(code: ProblemCode): ProblemBody {
 function toPascalCase(code: string): string {
   return code.replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
 }
+
+/** Responses to requests that cannot be read as HTTP, or have too many headers. They come before everything else. */
+export const UNREADABLE: ZodOpenApiResponsesObject = {
+  '400': { id: 'InvalidHttp', description: 'The request is not valid HTTP. The response has no body.' },
+  '408': { id: 'RequestTimeout', description: 'The request did not arrive in time. The response has no body.' },
+  ...problemResponses(['headers_too_large']),
+};

@@ -16,7 +16,7 @@ create table seller (
   pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
   -- Null if only the service's own limit applies.
   max_order_amount_pence bigint check (max_order_amount_pence > 0),
-  -- The static headers of the account's webhooks, as JSON, encrypted like webhook secrets.
+  -- The static headers of the account's webhooks and their origin, as JSON, encrypted like webhook secrets.
   webhook_headers text,
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
@@ -73,6 +73,8 @@ create table orders (
   meta_data jsonb,
   -- As in the first line of the timeline.
   created_at timestamptz not null default listed_time(),
+  -- When the last change was saved, and not before its own time, which is the workflow's.
+  saved_at timestamptz not null default listed_time(),
   expires_at timestamptz,
   -- Until when the checkout has asked that the order does not expire, for a run that resumes it; null if it never has.
   held_until timestamptz,
@@ -90,6 +92,7 @@ create table orders (
 create unique index orders_reference on orders (seller_id, reference) where status <> 'UNSUCCESSFUL';
 create index orders_by_age on orders (created_at desc, id desc);
 create index orders_by_seller on orders (seller_id, created_at desc, id desc);
+create index orders_by_seller_save on orders (seller_id, saved_at desc, id desc);
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
 create index orders_by_reference on orders (reference, created_at desc, id desc);
 create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
@@ -189,6 +192,8 @@ create table webhook_attempt (
   error_detail text,
   address text,
   response_body text not null,
+  -- True if the request had the static headers of the account.
+  static_headers boolean not null,
   next_attempt_at timestamptz,
   primary key (event_id, attempt),
   unique (event_id, step)

@@ -56,7 +56,7 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
     await forEach(inBatches(workflows.findClosedByForce(new Date(since)), toResume), async (order) => {
       const run = await workflows.describe(order.id, TIMEOUT_MS);
       if (run?.isRunning) {
-        const saved = await workflows.query(order.id, TIMEOUT_MS).catch(() => undefined);
+        const saved = await workflows.query(order.id, TIMEOUT_MS);
         if (!saved || saved.version >= order.version) return;
         await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
       }

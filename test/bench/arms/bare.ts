@@ -4,7 +4,7 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import type pg from 'pg';
 import { createTemporalClient } from '../../../src/temporal/connection';
-import { ensureNamespace, ensureSearchAttributes } from '../../../src/temporal/set-up';
+import { ensureNamespace, ensureSearchAttributes } from '../../../src/temporal/server';
 import { orderReferenceKey, orderStatusKey, sellerIdKey } from '../../../workflows/messages';
 import { until } from '../../support/until';
 import type { Servers } from '../servers';

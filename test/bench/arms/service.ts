@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { createPool } from '../../../src/db/pool';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { createTemporalClient } from '../../../src/temporal/connection';
-import { ensureNamespace } from '../../../src/temporal/set-up';
+import { ensureNamespace } from '../../../src/temporal/server';
 import { BASE } from '../../support/api';
 import { startProcess } from '../../support/processes';
 import { type TestSeller, createSeller } from '../../support/stack';

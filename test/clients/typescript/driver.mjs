@@ -90,7 +90,7 @@ await drive('timeline', async () => {
   const entries = data?.data.map((entry) => {
     if (entry.type === 'change') return `${entry.type} ${entry.to}`;
     if (entry.type === 'refusal') return `${entry.type} ${entry.event}`;
-    return `${entry.type} ${entry.type === 'webhook_attempt' ? entry.status : entry.order_status}`;
+    return `${entry.type} ${entry.status}`;
   });
   return { status: response.status, entries };
 });

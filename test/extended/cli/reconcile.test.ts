@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { findOrder } from '../../../src/db/find-orders';
+import { markRowBehind } from '../../../src/db/save-order';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { apiOf } from '../../support/api';
@@ -149,6 +150,15 @@ test('--repair brings the row of a closed order forward from its completed run',
   await setBack(stack.db, id, 2, 'PENDING');
   expect(await differences('--repair')).toEqual({ [id]: 'row_behind' });
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'failed']);
+  expect(await differences()).toEqual({});
+});
+
+test('--repair frees an order that still waits for reconcile although its workflow is as its row, as after a reset', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await markRowBehind(stack.db, id, 3);
+  expect((await stack.api.progress(id, 'approved')).status).toBe(503);
+  expect(await differences('--repair')).toEqual({ [id]: 'workflow_behind' });
+  expect((await stack.api.progress(id, 'approved')).body.data.status).toBe('APPROVED');
   expect(await differences()).toEqual({});
 });
 

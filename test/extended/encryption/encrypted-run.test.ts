@@ -1,13 +1,12 @@
+import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { verifyWebhook } from '../../../packages/client/src/verify-webhook';
 import { loadCodecServerConfig, loadConfig } from '../../../src/config';
 import { startCodecServer } from '../../../src/codec-server';
 import { activeWebhookSecrets } from '../../../src/db/secrets';
-import { createKeyRing } from '../../../src/encryption/key-ring';
-import { parseKeys } from '../../../src/encryption/parse-keys';
+import { createKeyRing, parseKeys } from '../../../src/encryption/key-ring';
 import { createLogger } from '../../../src/logger';
 import { createTemporalClient } from '../../../src/temporal/connection';
 import { payloadCodecs } from '../../../src/temporal/payload-codec';

@@ -6,6 +6,7 @@ import { until } from '../../support/until';
 
 const stack = useSharedStack();
 const HOUR_MS = 3_600_000;
+const YEAR_MS = 366 * 24 * HOUR_MS;
 const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
 test('an order has the expiry of its request, whatever the time zone, and expires then', async () => {
@@ -28,8 +29,20 @@ test('null and an omitted expiry mean the default of the service', async () => {
   }
 });
 
+test('an expiry can be a year ahead, and the error for a later one says so', async () => {
+  expect((await stack.api.create({ expires_at: inMs(YEAR_MS - HOUR_MS) })).status).toBe(201);
+  const { detail } = expectProblem(
+    await stack.api.create({ expires_at: inMs(YEAR_MS + HOUR_MS) }),
+    422,
+    'invalid_request',
+  );
+  expect(detail).toBe('/data/expires_at must be at most 366 days from now.');
+});
+
 test.each([
   [inMs(-HOUR_MS), 'too_small'],
+  [inMs(YEAR_MS + HOUR_MS), 'too_big'],
+  ['9999-12-31T23:59:59Z', 'too_big'],
   ['2026-11-21', 'invalid_format'],
   ['tomorrow', 'invalid_format'],
   ['2999-02-30T00:00:00Z', 'invalid_format'],

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { findOrder } from '../../../src/db/find-orders';
+import { saveChange } from '../../../src/db/save-order';
+import { decide } from '../../../src/domain/order';
 import { BASE } from '../../support/api';
 import { holdTransaction } from '../../support/database';
 import { openOrder } from '../../support/orders';
@@ -66,15 +69,23 @@ test('orders with the same created_at are all listed', async () => {
 });
 
 /** Polls as a shop does: from the newest time that it has seen. */
-function poller() {
+function poller(by: 'created' | 'updated' = 'created') {
   const seen = new Set<string>();
+  const statuses = new Map<string, string>();
   let newest = '2026-01-01T00:00:00Z';
   return {
     seen,
+    /** The status of each order that was seen last. */
+    statuses,
     poll: async (): Promise<void> => {
-      const { data } = (await list({ created_from: newest, limit: '100' })).body;
-      for (const { id } of data) seen.add(id);
-      newest = data[0]?.created_at ?? newest;
+      const { data } = (await list({ [`${by}_from`]: newest, limit: '100' })).body;
+      for (const { id, status } of data.toReversed()) {
+        seen.add(id);
+        statuses.set(id, status);
+      }
+      newest = data
+        .map((order: Record<string, string>) => order[`${by}_at`])
+        .reduce((a: string, b: string) => (a > b ? a : b), newest);
     },
   };
 }
@@ -118,6 +129,61 @@ test('a poll by created_from misses no order of six creators', async () => {
     return created && seen.has((await idsOf({ limit: '1' }))[0]!);
   }, 'the newest order is listed');
   expect(seen).toEqual(new Set(created));
+});
+
+test('updated_from lists the orders that changed, the last change first', async () => {
+  const [third, second, first] = await createMany(3);
+  const { created_at: start } = (await stack.api.get(third!, { key: seller.key })).body.data;
+  await stack.api.cancel(first!, { key: seller.key });
+  expect(await idsOf({ updated_from: '2026-01-01' })).toEqual([first, third, second]);
+  expect(await idsOf({ updated_from: '2026-01-01', limit: '1' })).toEqual([first]);
+  expect(await idsOf({ updated_from: '2026-01-01', cursor: first! })).toEqual([third, second]);
+  expect(await idsOf({ updated_from: start })).toEqual([first, third]);
+  expect(await idsOf({ updated_from: start, status: 'UNSUCCESSFUL' })).toEqual([first]);
+  expect(await idsOf({ updated_from: '2100-01-01' })).toEqual([]);
+});
+
+test('a poll by updated_from misses no change that is committed after newer ones', async () => {
+  const [newer, late] = await createMany(2);
+  const { poll, seen, statuses } = poller('updated');
+  await poll();
+  expect(seen.size).toBe(2);
+  // As the save of a change whose commit takes long.
+  const saving = await holdTransaction(
+    stack.db,
+    `with saved as (
+       update orders set version = 2, status = 'UNSUCCESSFUL', saved_at = listed_time() where id = $1
+       returning id, saved_at)
+     insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+     select id, 2, 'cancel', 'CREATED', 'UNSUCCESSFUL', 'seller', 'api', saved_at from saved`,
+    [late],
+  );
+  await stack.api.cancel(newer!, { key: seller.key });
+  await poll();
+  await saving.commit();
+  await until(async () => {
+    await poll();
+    return statuses.get(newer!) === 'UNSUCCESSFUL';
+  }, 'the newer change is listed');
+  expect(statuses.get(late!)).toBe('UNSUCCESSFUL');
+});
+
+test('a poll by updated_from misses no change that is saved long after it was decided', async () => {
+  const [decidedEarly, other] = await createMany(2);
+  const { poll, statuses } = poller('updated');
+  await stack.api.cancel(other!, { key: seller.key });
+  await until(async () => {
+    await poll();
+    return statuses.get(other!) === 'UNSUCCESSFUL';
+  }, 'the other change is listed');
+  const order = (await findOrder(stack.db, decidedEarly!))!;
+  const change = decide(order, { event: 'cancel', actor: 'seller', channel: 'api', reason: null }, order.createdAt);
+  if (typeof change === 'string') throw new Error(change);
+  await saveChange(stack.db, order.id, change);
+  await until(async () => {
+    await poll();
+    return statuses.get(decidedEarly!) === 'UNSUCCESSFUL';
+  }, 'the change that was saved late is listed');
 });
 
 test('status, reference, created_from and created_before filter the list', async () => {

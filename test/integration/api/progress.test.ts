@@ -77,7 +77,7 @@ test('an earlier event that is repeated later changes nothing, even after a canc
   expectProblem(await stack.api.progress(id, 'completed'), 409, 'transition_not_allowed');
 });
 
-test('GET, lists and webhooks have the payment term that was last reported; an unknown one is refused', async () => {
+test('GET, lists, timeline and webhooks have the payment term that was reported; an unknown one is refused', async () => {
   const { api, db, seller } = stack;
   const id = await openOrder(stack, { webhook_url: 'https://shop.invalid/hooks' });
   const report = (event: string, payment_term?: string) =>
@@ -91,6 +91,14 @@ test('GET, lists and webhooks have the payment term that was last reported; an u
   expect((await api.get(id)).body.data.payment_term).toBe('PAY_NOW');
   const list = await api.call('GET', `${BASE}/seller/${seller.id}/order/`);
   expect(list.body.data.find((one: { id: string }) => one.id === id).payment_term).toBe('PAY_NOW');
+  const timeline = await api.call('GET', `${BASE}/order/${id}/timeline/`);
+  const termOf = ({ event, payment_term }: Record<string, string>) => [event, payment_term];
+  expect(timeline.body.data.filter(({ type }: { type: string }) => type === 'change').map(termOf)).toEqual([
+    ['created', null],
+    ['signup_started', 'PAY_LATER'],
+    ['approved', null],
+    ['completed', 'PAY_NOW'],
+  ]);
   const { rows } = await db.query<{ term: string }>(
     `select body::json->'data'->'order'->>'payment_term' as term from webhook_event where order_id = $1 order by sequence`,
     [id],

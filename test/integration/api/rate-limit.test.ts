@@ -65,6 +65,19 @@ function expectRateLimited(response: ApiResponse, limit: string): void {
   expect(response.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
 }
 
+test.each(['ADDRESS', 'KEY'])(
+  'the page of a shop can read that the example of repayments is over RATE_LIMIT_%s',
+  async (name) => {
+    const api = await startApi({ [`RATE_LIMIT_${name}`]: '1' });
+    const key = name === 'KEY' ? seller.key : null;
+    const example = () => api.call('GET', `${BASE}/seller/${seller.id}/repayment_example/?amount=10`, { key });
+    await example();
+    const response = await example();
+    expectRateLimited(response, name.toLowerCase());
+    expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*');
+  },
+);
+
 describe('a key', () => {
   test('has one limit across all API processes', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];

@@ -75,7 +75,7 @@ test('no log line contains a key, a body, a query or an Idempotency-Key', async 
   await service.api.call('GET', '/nothing?token=private-query');
   const headers = [{ name: 'Authorization', value: 'private-gateway' }];
   await service.api.call('PUT', `${BASE}/seller/${service.seller.id}/webhook_headers/`, {
-    body: { data: { headers } },
+    body: { data: { origin: 'https://shop.example', headers } },
   });
   await service.api.get(randomUUID(), { key: 'sk_private-key' });
   const text = JSON.stringify(lines);

@@ -445,14 +445,22 @@ describe('rotating the webhook secret', () => {
 });
 
 describe('static headers', () => {
-  const set = (headers: unknown, { api, seller }: typeof other = stack) =>
-    api.call('PUT', `${BASE}/seller/${seller.id}/webhook_headers/`, { body: { data: { headers } } });
+  const set = (
+    headers: unknown,
+    { api = stack.api, origin = new URL(receiver.url).origin }: { api?: Api; origin?: unknown } = {},
+  ) =>
+    api.call('PUT', `${BASE}/seller/${stack.seller.id}/webhook_headers/`, {
+      body: { data: { origin, headers } },
+    });
   const gateway = { name: 'Authorization', value: 'Bearer of-the-gateway' };
   afterAll(() => set([]));
 
-  test('are on every webhook of the account: first attempts, retries, resends and tests', async () => {
+  test('are on every webhook to their origin: first attempts, retries, resends and tests', async () => {
     const { status, body } = await set([gateway, { name: 'X-Shop', value: 'a  b' }]);
-    expect([status, body]).toEqual([200, { data: { names: ['authorization', 'x-shop'] } }]);
+    expect([status, body]).toEqual([
+      200,
+      { data: { origin: new URL(receiver.url).origin, names: ['authorization', 'x-shop'] } },
+    ]);
     await settledOrder({}, ['failed'], 500);
     const { id } = (await list('?limit=1')).body.data[0];
     await stack.api.call('POST', `${BASE}/webhook_event/${id}/resend/`);
@@ -476,7 +484,7 @@ describe('static headers', () => {
     expect(await lastHeaders(other.api)).toEqual({});
     await set([{ name: 'x-shop', value: '2' }]);
     expect(await lastHeaders()).toEqual({ shop: '2' });
-    expect((await set([])).body).toEqual({ data: { names: [] } });
+    expect((await set([])).body.data.names).toEqual([]);
     expect(await lastHeaders()).toEqual({});
   });
 
@@ -486,7 +494,35 @@ describe('static headers', () => {
     const { id } = (await list('?limit=1')).body.data[0];
     const { text } = await stack.api.call('GET', `${BASE}/webhook_event/${id}/`);
     expect(text).not.toMatch(/authorization|gateway/i);
-    expectProblem(await set([], { ...stack, api: other.api }), 404, 'not_found');
+    expectProblem(await set([], { api: other.api }), 404, 'not_found');
+  });
+
+  test('are not sent to another origin, so that a stolen key cannot read them, and the log of the attempt says so', async () => {
+    await set([gateway], { origin: 'https://SHOP.example:443/' });
+    const stolen = await settledOrder();
+    const { body } = await stack.api.call('POST', `${BASE}/seller/${stack.seller.id}/webhook_test/`, {
+      body: { data: { url: receiver.url } },
+    });
+    expect(receiver.deliveries.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
+    const attempts = async (id: string) =>
+      (await timeline(id)).body.data.filter((entry: any) => entry.type === 'webhook_attempt');
+    expect([(await attempts(stolen))[0].static_headers, body.data.static_headers]).toEqual([false, false]);
+    expect((await set([gateway])).body.data.origin).toBe(new URL(receiver.url).origin);
+    expect((await attempts(await settledOrder()))[0].static_headers).toBe(true);
+    expect(receiver.deliveries.at(-1)!.headers.authorization).toBe(gateway.value);
+  });
+
+  test.each([
+    ['https://shop.example/hooks', 'invalid_url'],
+    ['https://shop.example/?a', 'invalid_url'],
+    ['https://shop.example/#', 'invalid_url'],
+    ['https://me:secret@shop.example', 'invalid_url'],
+    ['shop.example', 'invalid_url'],
+    ['ftp://shop.example', 'invalid_url'],
+    [null, 'required'],
+  ])('cannot be set for the origin %j', async (origin, code) => {
+    const { errors } = expectProblem(await set([gateway], { origin }), 422, 'invalid_request');
+    expect(errors).toMatchObject([{ code, pointer: '/data/origin' }]);
   });
 
   const named = (...names: string[]) => names.map((name) => ({ name, value: 'secret' }));

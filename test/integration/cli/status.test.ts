@@ -5,7 +5,7 @@ import { checkBreakers, checkTemporal } from '../../../src/cli/status-checks';
 import { CHECKOUT_TASK_QUEUE } from '../../../src/checkout/checkout-workflows';
 import { inTransaction } from '../../../src/db/pool';
 import { createTemporalClient } from '../../../src/temporal/connection';
-import { TASK_QUEUES, countPollers } from '../../../src/temporal/health';
+import { TASK_QUEUES, countPollers } from '../../../src/temporal/server';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';

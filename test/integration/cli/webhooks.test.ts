@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { activeWebhookSecrets } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
+import { BASE } from '../../support/api';
 import { expectError, runCli } from '../../support/cli';
 import { noWebhookPending, openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -62,10 +63,28 @@ test('webhooks list prints pages, and webhooks resend sends the given webhook or
   );
   expect(declined).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/nothing was changed/) });
   expect(receiver.deliveries).toHaveLength(4);
-  expect(await json(...rest)).toMatchObject({ resending: 2, workflow: expect.stringMatching(/^resend-webhooks-/) });
+  const workflow = `resend-webhooks-${seller}`;
+  expect(await json(...rest)).toEqual({ resending: 2, workflow });
   await until(() => receiver.deliveries.length === 6, 'the other webhooks arrive');
   await until(async () => (await exhaustedWebhooks()) === 0, 'all webhooks are delivered');
+  const ended = () => stack.client.workflow.getHandle(workflow).result();
+  await ended();
   expect(await json(...rest)).toMatchObject({ resending: 0 });
+  await ended();
+});
+
+test('webhooks resend with a filter refuses to run beside the resend of many that the seller has requested', async () => {
+  await stack.stopWorker();
+  try {
+    const { id } = stack.seller;
+    const body = { data: { state: 'exhausted' } };
+    const { status } = await stack.api.call('POST', `${BASE}/seller/${id}/webhook_event/resend/`, { body });
+    expect(status).toBe(202);
+    const run = await runCli(['webhooks', 'resend', '--state', 'exhausted', '--seller', id, '--yes'], stack.env);
+    expectError(run, 1, new RegExp(`the workflow resend-webhooks-${id} is already running: wait for its end, or`));
+  } finally {
+    await stack.startWorker();
+  }
 });
 
 test('webhooks resend resends nothing if one of the ids is unknown', async () => {

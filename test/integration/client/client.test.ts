@@ -8,6 +8,7 @@ import {
   createClient,
 } from '../../../packages/client/src/index';
 import { loadConfig } from '../../../src/config';
+import { apiOf } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { type Fault, startHttpProxy } from '../../support/http-proxy';
 import { useReceiver } from '../../support/receiver';
@@ -88,6 +89,35 @@ test('the client lists, resends and tests webhooks, and rotates their secret', a
   const { webhook_secret, previous_valid_until } = await client.rotateWebhookSecret({ overlapSeconds: 60 });
   expect(webhook_secret).toMatch(/^whsec_/);
   expect(Date.parse(previous_valid_until!)).toBeGreaterThan(Date.now());
+});
+
+test('the client resends all webhooks of a state or since a time, and sets static headers', async () => {
+  const client = clientOf();
+  const { origin } = new URL(receiver.url);
+  const headers = { origin, headers: [{ name: 'X-Gateway', value: 'open' }] };
+  expect(await client.setWebhookHeaders(headers)).toEqual({ origin, names: ['x-gateway'] });
+  expect(await client.testWebhook(receiver.url)).toMatchObject({ delivered: true, static_headers: true });
+  expect(receiver.deliveries.at(-1)!.headers['x-gateway']).toBe('open');
+
+  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  await openOrder({ ...stack, api }, { webhook_url: receiver.url }, ['failed']);
+  const delivered = async () => (await client.listWebhooks({ state: 'delivered' })).data[0];
+  const webhook = await until(delivered, 'the webhook is delivered');
+  const before = receiver.deliveries.length;
+  const since = { created_from: webhook.created_at };
+  expect(await client.resendWebhooks(since)).toMatchObject({ state: null, created_from: webhook.created_at });
+  await until(() => receiver.deliveries.length > before, 'the webhook arrives again');
+  await stack.client.workflow.getHandle(`resend-webhooks-${seller.id}`).result();
+  const exhausted = await client.resendWebhooks({ state: 'exhausted' });
+  expect(exhausted).toMatchObject({ state: 'exhausted', created_from: null });
+  expect((await errorOf(client.resendWebhooks({}))).errors[0]!.detail).toBe('must have state or created_from');
+});
+
+test('repaymentExample returns the instalments of an amount, as of a float', async () => {
+  const example = await clientOf().repaymentExample(0.1 + 0.2);
+  expect(example.amount).toBe(0.3);
+  expect(example.instalments.length).toBeGreaterThan(0);
+  expect((await errorOf(clientOf().repaymentExample(0))).code).toBe('invalid_request');
 });
 
 test('checkConnection checks that the key belongs to the seller', async () => {

@@ -26,3 +26,10 @@ test.each([
   expect(plan).toMatch(/Limit.*\n *-> +Index Scan using orders_by_age/);
   expect(plan).not.toContain('Seq Scan on orders');
 });
+
+test('an index finds the orders of a seller that were saved last', async () => {
+  const { rows } = await database.db.query<{ sellerId: string }>('select seller_id as "sellerId" from orders limit 1');
+  const filter = { sellerId: rows[0]!.sellerId, savedFrom: '2020-01-01T00:00:00Z' };
+  const plan = await queryPlan(database.db, (explainingDb) => findOrders(explainingDb, filter, 50));
+  expect(plan).toMatch(/Limit.*\n *-> +Index Scan using orders_by_seller_save/);
+});

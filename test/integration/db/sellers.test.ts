@@ -79,24 +79,22 @@ test('the active webhook secrets of a seller are listed newest first, without ex
 describe('static headers', () => {
   const [first, second] = ['k1', 'k2'].map((id) => ({ id, key: randomBytes(32) })) as [EncryptionKey, EncryptionKey];
   const ring = createKeyRing([first]);
-  const headers = { authorization: 'Bearer of-the-gateway' };
+  const staticHeaders = { origin: 'https://shop.example', headers: { authorization: 'Bearer of-the-gateway' } };
   const stored = async (id: string): Promise<string> =>
     (await database.db.query('select webhook_headers from seller where id = $1', [id])).rows[0].webhook_headers;
 
   test('are stored encrypted, and replaced by those of the next call', async () => {
     const id = await newSeller(database.db);
-    expect(await findCredentials(database.db, ring, id)).toEqual({ secrets: [], headers: {} });
-    await setStaticHeaders(database.db, ring, id, { 'x-old': 'old' });
-    await setStaticHeaders(database.db, ring, id, headers);
+    expect(await findCredentials(database.db, ring, id)).toEqual({ secrets: [], staticHeaders: undefined });
+    await setStaticHeaders(database.db, ring, id, { ...staticHeaders, headers: { 'x-old': 'old' } });
+    await setStaticHeaders(database.db, ring, id, staticHeaders);
     expect(await stored(id)).toMatch(/^enc:k1:[\w-]+$/);
-    expect(await findCredentials(database.db, ring, id)).toEqual({ secrets: [], headers });
-    await setStaticHeaders(database.db, ring, id, {});
-    expect((await findCredentials(database.db, ring, id)).headers).toEqual({});
+    expect(await findCredentials(database.db, ring, id)).toEqual({ secrets: [], staticHeaders });
   });
 
   test('of one seller cannot be decrypted as those of another, nor as its secret', async () => {
     const [id, other] = [await newSeller(database.db), await newSeller(database.db)];
-    await setStaticHeaders(database.db, ring, id, headers);
+    await setStaticHeaders(database.db, ring, id, staticHeaders);
     await database.db.query('update seller set webhook_headers = $2 where id = $1', [other, await stored(id)]);
     await expect(findCredentials(database.db, ring, other)).rejects.toThrow(DecryptionError);
     await insertWebhookSecret(database.db, NO_KEYS, id, await stored(id));
@@ -109,12 +107,15 @@ describe('static headers', () => {
     const id = await newSeller(database.db);
     await database.db.query('delete from webhook_secret');
     await insertWebhookSecret(database.db, ring, id, 'secret');
-    await setStaticHeaders(database.db, ring, id, headers);
+    await setStaticHeaders(database.db, ring, id, staticHeaders);
     const renewed = createKeyRing([second, first]);
     expect(await encryptSecretsAgain(database.db, renewed)).toBe(2);
     expect(await countSecretsByKey(database.db)).toEqual([{ keyId: 'k2', secrets: 2 }]);
     expect(await encryptSecretsAgain(database.db, renewed)).toBe(0);
-    expect(await findCredentials(database.db, createKeyRing([second]), id)).toEqual({ secrets: ['secret'], headers });
+    expect(await findCredentials(database.db, createKeyRing([second]), id)).toEqual({
+      secrets: ['secret'],
+      staticHeaders,
+    });
   });
 });
 

@@ -18,7 +18,12 @@ const receiver = useReceiver();
 
 test('the history of an order has its state, but no pay link, URL, metadata, key, secret or static header', async () => {
   await stack.api.call('PUT', `${BASE}/seller/${stack.seller.id}/webhook_headers/`, {
-    body: { data: { headers: [{ name: 'Authorization', value: 'Bearer private-gateway' }] } },
+    body: {
+      data: {
+        origin: new URL(receiver.url).origin,
+        headers: [{ name: 'Authorization', value: 'Bearer private-gateway' }],
+      },
+    },
   });
   receiver.answerWith(() => (receiver.deliveries.length < 2 ? 500 : 200));
   const id = await openOrder(

@@ -48,7 +48,9 @@ async function startServer(settings: Partial<HttpSettings>): Promise<void> {
 /** @param allowHalfOpen keeps the client's side of the connection open after the server closed its own */
 function open(text: string, allowHalfOpen = false): { socket: Socket; response: () => string } {
   let received = '';
-  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen }, () => socket.write(text));
+  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen });
+  // Now, and not once it is connected: what the caller writes follows it.
+  socket.write(text);
   clients.push(socket);
   socket.on('data', (data) => (received += data.toString()));
   socket.on('error', () => undefined);

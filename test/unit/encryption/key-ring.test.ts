@@ -1,6 +1,5 @@
 import { createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { type KeyRing, NO_KEYS, createKeyRing, keyIdOf } from '../../../src/encryption/key-ring';
-import { parseKeys } from '../../../src/encryption/parse-keys';
+import { type KeyRing, NO_KEYS, createKeyRing, keyIdOf, parseKeys } from '../../../src/encryption/key-ring';
 
 const OLD = { id: 'old', key: randomBytes(32) };
 const NEW = { id: 'new', key: randomBytes(32) };

@@ -1,7 +1,7 @@
 import type { StoredOrder } from '../../../src/db/find-orders';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { cancelOrder } from '../../../src/orders/change-order';
-import { CallNotMade, TooManyChanges } from '../../../src/temporal/availability';
+import { CallNotMade, TooManyChanges } from '../../../src/temporal/calls';
 import { IN_STATUS } from '../../support/domain-orders';
 
 const FAILURES: [string, Error, RegExp][] = [

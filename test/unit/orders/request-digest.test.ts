@@ -1,4 +1,4 @@
-import { toRequestDigest } from '../../../src/orders/request-digest';
+import { toRequestDigest } from '../../../src/orders/create-order';
 import { accept } from '../../support/create-order-body';
 
 /** A released digest never changes: with another one, the repetition of an earlier request would be refused. */

@@ -1,6 +1,6 @@
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { testWebhook } from '../../../src/orders/webhook-endpoint';
-import { CallNotMade } from '../../../src/temporal/availability';
+import { CallNotMade } from '../../../src/temporal/calls';
 
 const FAILURES: [string, Error, RegExp][] = [
   ['nothing was sent if the call was not made', new CallNotMade('down'), /Nothing was sent\..* is safe/],

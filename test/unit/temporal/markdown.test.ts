@@ -1,5 +1,5 @@
 import { escapeControls } from '../../../src/domain/escape-controls';
-import { toCodeSpan } from '../../../src/temporal/markdown';
+import { toCodeSpan } from '../../../src/temporal/workflow-options';
 
 test('escapeControls escapes C0, DEL, C1, line separators and direction marks, and nothing else', () => {
   const escaped: string[] = [];

@@ -32,6 +32,7 @@ describe('a webhook', () => {
       phases: { connectedMs: expect.any(Number), headersMs: expect.any(Number) },
       peerAddress: '127.0.0.1',
       responseBody: 'thanks',
+      hasStaticHeaders: false,
       retryAfterMs: null,
     });
     const { connectedMs, headersMs } = attempt.phases;
@@ -61,7 +62,8 @@ describe('a webhook', () => {
     const names = ['host', 'accept', 'user-agent', 'content-type', 'content-length', 'webhook-id', 'traceparent'];
     const forged = Object.fromEntries(names.map((name) => [name, 'forged']));
     await sender().send(own);
-    await sender().send({ ...own, headers: { ...forged, authorization: 'Bearer of-the-gateway' } });
+    const attempt = await sender().send({ ...own, headers: { ...forged, authorization: 'Bearer of-the-gateway' } });
+    expect(attempt.hasStaticHeaders).toBe(true);
     const [before, after] = receiver.received;
     expect(after!.headers).toEqual({ ...before!.headers, authorization: 'Bearer of-the-gateway' });
   });
