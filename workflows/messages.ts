@@ -16,8 +16,6 @@ export const workflowId = (orderId: string): string => `${WORKFLOW_ID_PREFIX}${o
 export interface OrderWorkflowInput {
   orderId: string;
   state?: OrderState;
-  /** Of the run that this one continues, in ms. @see holdExpirySignal */
-  heldUntil?: number;
 }
 
 /** The order as it is saved; null while a run that resumes it still reads the row. */
@@ -35,7 +33,7 @@ export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress
 /** Sends the webhook event with this id once more, outside the order's sequence. */
 export const resendWebhookSignal = defineSignal<[eventId: string]>('resendWebhook');
 
-/** The order does not expire before this time (ISO 8601): a customer is paying. A later signal replaces it. */
+/** The order does not expire before this time (ISO 8601): a customer is paying. Its row has the time already. */
 export const holdExpirySignal = defineSignal<[until: string]>('holdExpiry');
 
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */

@@ -39,12 +39,15 @@ const { readOrder, saveChange, recordRefusal } = proxyActivities<OrderActivities
   retry: { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '20 seconds' },
 });
 
-/** One order. Ends when its status is final and no webhook is pending. */
-export async function orderWorkflow({ orderId, state, heldUntil = 0 }: OrderWorkflowInput): Promise<OrderState> {
+/** One order. Completes when its status is final and no webhook is pending. */
+export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Promise<OrderState> {
   /** The order as it is saved; undefined until a run that resumes it has read the row. */
   let saved = state;
   /** Why this run has to end before the order does. */
   let failure: Error | undefined;
+  /** The order does not expire before this time, in ms. */
+  let heldUntil = 0;
+  /** Signals and requested cancellations. */
   let signalsInProgress = 0;
   const oneAtATime = new Mutex();
   const deliveries = new Deliveries(() => saved?.changes ?? []);
@@ -81,6 +84,7 @@ export async function orderWorkflow({ orderId, state, heldUntil = 0 }: OrderWork
     if (!saved) {
       const row = await readOrder(orderId);
       saved = row.state;
+      // A hold is in the row before it is signalled; a signal may have come since.
       heldUntil = Math.max(heldUntil, Date.parse(row.heldUntil ?? '') || 0);
       deliveries.add(row.pendingWebhooks);
     }
@@ -90,8 +94,9 @@ export async function orderWorkflow({ orderId, state, heldUntil = 0 }: OrderWork
     await waitUntil(() => !isChanging() && (isDone() || workflowInfo().continueAsNewSuggested));
     if (!isDone()) {
       await deliveries.stop();
+      // Changes may have come while an attempt ended.
       await waitUntil(() => !isChanging());
-      await continueAsNew<typeof orderWorkflow>({ orderId, heldUntil });
+      await continueAsNew<typeof orderWorkflow>({ orderId });
     }
     return loaded();
   });
@@ -164,7 +169,12 @@ export async function orderWorkflow({ orderId, state, heldUntil = 0 }: OrderWork
     for (;;) {
       const expiry = Math.max(Date.parse(expiresAt), heldUntil);
       const waitMs = expiry - Date.now();
-      if (waitMs <= 0) break;
+      if (waitMs <= 0 && !oneAtATime.isLocked()) break;
+      if (waitMs <= 0) {
+        // Whoever waits for this change may hold the expiry then.
+        await condition(() => !oneAtATime.isLocked());
+        continue;
+      }
       const isMoved = (): boolean => Math.max(Date.parse(expiresAt), heldUntil) !== expiry;
       await condition(() => isClosed() || isMoved(), waitMs, { summary: 'until the order expires' });
       if (isClosed()) return;

@@ -1,6 +1,6 @@
 import { findOrder } from '../../../src/db/find-orders';
 import { holdOrder } from '../../../src/db/save-order';
-import { cancelSignal, holdExpirySignal } from '../../../workflows/messages';
+import { cancelSignal, customerProgressSignal, holdExpirySignal } from '../../../workflows/messages';
 import { acceptVersions, openOrder, refuseVersion, timelineOf } from '../../support/orders';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -9,6 +9,8 @@ import { until } from '../../support/until';
 const stack = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '5000' } });
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+const isExpiring = async (id: string): Promise<boolean> =>
+  (await workflow(id).fetchHistory()).events!.some((event) => event.timerFiredEventAttributes);
 
 test('an order that is still open when it expires becomes UNSUCCESSFUL, by the system', async () => {
   const id = await openOrder(stack, {}, ['signup_started']);
@@ -64,13 +66,23 @@ test('a hold that is no time changes nothing', async () => {
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL' });
 });
 
+test('a hold that comes while the expiry waits for a change to be saved is kept', async () => {
+  const id = await openOrder(stack);
+  await refuseVersion(stack.db, id, 2);
+  await workflow(id).signal(customerProgressSignal, { event: 'signup_started' });
+  await until(() => isExpiring(id), 'the expiry waits for the change to be saved');
+  await workflow(id).signal(holdExpirySignal, new Date(Date.now() + 86_400_000).toISOString());
+  await acceptVersions(stack.db);
+  await until(async () => (await findOrder(stack.db, id))?.version === 2, 'the change is saved');
+  expect((await stack.api.cancel(id)).status).toBe(200);
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
+});
+
 test('an order that is cancelled just as it expires completes its run', async () => {
   const id = await openOrder(stack);
   await refuseVersion(stack.db, id, 2);
   await workflow(id).signal(cancelSignal);
-  const isExpiring = async (): Promise<boolean> =>
-    (await workflow(id).fetchHistory()).events!.some((event) => event.timerFiredEventAttributes);
-  await until(isExpiring, 'the expiry waits for the cancel to be saved');
+  await until(() => isExpiring(id), 'the expiry waits for the cancel to be saved');
   await acceptVersions(stack.db);
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL', version: 2 });
 });
