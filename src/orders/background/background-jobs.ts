@@ -4,7 +4,7 @@ import { repeatJobs } from '../../concurrency';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
-import { createOrderStarts, createReplacements, createResumes } from './repair-orders';
+import { createLateStarts, createReplacements, createResumes } from './repair-orders';
 
 /** Rows that one statement changes. */
 const BATCH = 500;
@@ -30,7 +30,7 @@ export function startBackgroundJobs(options: BackgroundOptions): () => Promise<v
   const { db, log, intervalMs, startAfterMs, idempotencyKeyDays } = options;
   return repeatJobs(
     [
-      [createOrderStarts(options, startAfterMs), intervalMs],
+      [createLateStarts(options, startAfterMs), intervalMs],
       [createResumes(options), 4 * intervalMs],
       [createReplacements(options), 4 * intervalMs],
       [() => pruneIdempotencyKeys(db, idempotencyKeyDays, BATCH), 4 * intervalMs],

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { findOrdersById, findOrdersToResume } from '../../db/find-orders';
 import { deleteStartRequests, findWaitingOrders } from '../../db/start-requests';
 import type { Db } from '../../db/pool';
+import { isFinal } from '../../domain/status';
 import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
 import type { ListedRun } from '../../temporal/list-runs';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
@@ -29,7 +30,7 @@ interface Dependencies {
  * Creates a function that starts the workflows of orders that have waited for longer than `ageMs`: the API could not
  * start them.
  */
-export function createOrderStarts({ db, workflows }: Dependencies, ageMs: number): () => Promise<void> {
+export function createLateStarts({ db, workflows }: Dependencies, ageMs: number): () => Promise<void> {
   return async () => {
     for (let found = BATCH; found === BATCH;) {
       const orders = await findOrdersById(db, await findWaitingOrders(db, ageMs, BATCH));
@@ -57,7 +58,8 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
       const run = await workflows.describe(order.id, TIMEOUT_MS);
       if (run?.isRunning) {
         const saved = await workflows.query(order.id, TIMEOUT_MS);
-        if (!saved || saved.version >= order.version) return;
+        // One that has not read the row yet will. The cancel of a closed order is in the row alone.
+        if (!saved || saved.version >= order.version || isFinal(saved.status)) return;
         await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
       }
       await workflows.resume(order);
