@@ -39,7 +39,7 @@ interface SaveRequest {
 /** Reads and writes of an order's row. Each is safe to repeat. */
 export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivityOptions) {
   /** A row that a restored backup has set back stays as it is until an operator runs `reconcile`. */
-  async function rowBehind(orderId: string, version: number): Promise<ApplicationFailure> {
+  async function markBehind(orderId: string, version: number): Promise<ApplicationFailure> {
     await markRowBehind(db, orderId, version);
     const message = `the row lacks version ${version}: run reconcile`;
     return ApplicationFailure.nonRetryable(message, ROW_BEHIND);
@@ -62,7 +62,7 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
     async saveChange({ orderId, change }: SaveRequest): Promise<{ webhook: WebhookRef | null }> {
       const { version } = change;
       const order = await findOrder(db, orderId);
-      if (!order || order.version < version - 1) throw await rowBehind(orderId, version - 1);
+      if (!order || order.version < version - 1) throw await markBehind(orderId, version - 1);
       if (order.version >= version) {
         if (!isSaved(order, change))
           throw ApplicationFailure.nonRetryable(`the row has another version ${version}`, ROW_CHANGED);

@@ -7,7 +7,7 @@ import { reportAttempt, reportEnded } from '../src/telemetry/report';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
 import { type DeliveryOptions, RetryLater, createDelivery } from '../src/webhooks/deliver';
 
-export type WebhookActivityOptions = Omit<DeliveryOptions, 'onAttempt' | 'onExhausted'>;
+export type WebhookActivityOptions = Omit<DeliveryOptions, 'onAttempt' | 'onEnded'>;
 
 /** Delivery attempts. Each is safe to repeat: receivers recognize a repeated webhook by its id. */
 export function createWebhookActivities(options: WebhookActivityOptions) {
@@ -15,7 +15,7 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
   const delivery = createDelivery({
     ...options,
     onAttempt: (recorded) => reportAttempt(log, recorded),
-    onExhausted: (event) => reportEnded(log, event, 'exhausted'),
+    onEnded: (event, state) => reportEnded(log, event, state),
   });
 
   trackBreaker('webhook_endpoint', delivery.countSilentEndpoints);

@@ -33,6 +33,8 @@ export interface WebhookEvent extends WebhookRef, EncryptedCredentials {
   orderId: string;
   sellerId: string;
   state: WebhookState;
+  /** True from a 410 until the next delivery to the order's endpoint. */
+  isDisabled: boolean;
   /** Attempts made by the retry schedule. */
   steps: number;
   /**
@@ -55,7 +57,7 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
   const { rows } = await db.query<WebhookEvent>({
     name: 'find_webhook_event',
     text: `select e.id, e.sequence, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
-       e.state, e.steps, ${ms('e.next_attempt_at - now()')} as "waitMs", ${ms('now() - last.at')} as "waitedMs",
+       e.state, o.webhooks_disabled as "isDisabled", e.steps, ${ms('e.next_attempt_at - now()')} as "waitMs", ${ms('now() - last.at')} as "waitedMs",
        ${ms('now() - e.created_at')} as "ageMs", now() as "readAt", e.request_id as "requestId", e.traceparent,
        ${credentialsOf('e.seller_id')}
      from webhook_event e join orders o on o.id = e.order_id

@@ -90,13 +90,14 @@ async function changeOrder(deps: ChangeDependencies, stored: StoredOrder, reques
   }
 }
 
-/** @returns undefined if the order's run closed before it made the change */
+/** @returns undefined if the order's run closed before it answered */
 async function tryToChange(
   deps: ChangeDependencies,
   stored: StoredOrder,
   request: ChangeRequest,
 ): Promise<Order | undefined> {
   if (isFinal(stored.status)) return changeFinalOrder(deps, stored, request);
+  // Answered without Temporal, which may be down.
   if (classifyEvent(stored, request.event) === 'repeat' && isForVersion(stored, request)) return stored;
   if (stored.workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
   try {

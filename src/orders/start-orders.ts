@@ -7,7 +7,7 @@ import type { OrderWorkflows } from '../temporal/order-workflows';
 
 /** Starts that run at the same time. More of them would only lengthen the queues of the Temporal server. */
 const IN_FLIGHT = 8;
-/** Beyond this, orders are left to the workers: see `createOrderStarts`. */
+/** Beyond this, orders are left to the workers: see `createLateStarts`. */
 const MAX_WAITING = 1000;
 /** While more starts wait, the workflows begin at random times, and other calls stay fast. */
 const BURST = 50;
@@ -37,7 +37,7 @@ export function createOrderStarter({
   const running = new Set<Promise<void>>();
   let isDraining = false;
 
-  async function start(order: Order): Promise<void> {
+  async function startNow(order: Order): Promise<void> {
     const { id } = order;
     try {
       await workflows.start(order, startDelayMs(waiting.size));
@@ -64,7 +64,7 @@ export function createOrderStarter({
       if (isDraining || waiting.size >= MAX_WAITING) return;
       // The workflow belongs to the trace of the request that created it.
       const inRequest = AsyncLocalStorage.snapshot();
-      waiting.push(order.sellerId, () => inRequest(() => start(order)));
+      waiting.push(order.sellerId, () => inRequest(() => startNow(order)));
       startNext();
     },
     async drain() {

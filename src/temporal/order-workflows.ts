@@ -66,7 +66,7 @@ export class VersionDiffers extends Error {
 /** A workflow with this id is running. It continues, and nothing was started. */
 export class AlreadyRunning extends Error {}
 
-/** The run closed before it made the change. The row shows whether a new run can make it. */
+/** The run closed before it answered. The row shows whether it has made the change. */
 export class RunClosed extends Error {}
 
 /** The newest run of an order's workflow. */
@@ -76,7 +76,7 @@ export interface DescribedRun {
   sellerId: string | undefined;
 }
 
-/** The client side of the order workflows. Each call has a deadline. Every call on an order starts a run if none is open. */
+/** The client side of the order workflows. Each call has a deadline. A change, a resend and a hold start a run if none is open. */
 export interface OrderWorkflows extends RunLists {
   /**
    * Starts an order's workflow.

@@ -4,7 +4,7 @@ import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
 import { type Credentials, type StaticHeaders, decryptCredentials, findCredentials } from '../db/secrets';
 import { findSeller } from '../db/sellers';
-import { markExhausted, recordAttempt } from '../db/webhook-attempts';
+import { endUnsent, recordAttempt } from '../db/webhook-attempts';
 import { type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import { type RetrySchedule, retryDelay, yieldsToNext } from '../domain/retry-schedule';
 import type { WebhookState, WebhookTest } from '../domain/webhook';
@@ -47,8 +47,8 @@ export interface DeliveryOptions {
   log: Logger;
   /** Called after each attempt that is recorded. */
   onAttempt: (recorded: RecordedAttempt) => void;
-  /** Called when an event is given up because a later one waits. */
-  onExhausted: (event: WebhookEvent) => void;
+  /** Called when an event ends without an attempt. */
+  onEnded: (event: WebhookEvent, state: 'exhausted' | 'disabled') => void;
 }
 
 /** An attempt as Postgres has recorded it. */
@@ -89,7 +89,7 @@ interface Delivery {
 
 /** Delivers webhooks: waits for a slot of the seller, signs, sends, and records the attempt. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { db, keys, sender, schedule, attemptsPerSeller, log, onAttempt, onExhausted } = options;
+  const { db, keys, sender, schedule, attemptsPerSeller, log, onAttempt, onEnded } = options;
   const sellerSlots = createKeyedSemaphore(attemptsPerSeller);
   const breakers = createEndpointBreakers(options.breaker, log);
 
@@ -112,7 +112,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function attempt(
     event: WebhookEvent,
     hasSuccessor?: boolean,
-  ): Promise<Pick<RecordedAttempt, 'state' | 'delayMs'> & { result: string }> {
+  ): Promise<Pick<RecordedAttempt, 'state' | 'delayMs'> & { summary: string }> {
     const credentials = decryptCredentials(keys, event.sellerId, event);
     const { outcome, retryAfterMs, ...result } = await signAndSend(event, credentials, event.readAt);
     const isScheduled = hasSuccessor !== undefined;
@@ -145,7 +145,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     });
     onAttempt({ webhook: event, step, outcome, ...result, state, delayMs });
     breakers.record(event, result);
-    return { state, delayMs, result: result.status === null ? (result.error ?? '') : `HTTP ${result.status}` };
+    return { state, delayMs, summary: result.status === null ? (result.error ?? '') : `HTTP ${result.status}` };
   }
 
   async function signAndSend(
@@ -200,19 +200,22 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const event = await findWebhookEvent(db, eventId);
       if (!event) return 'missing';
       if (event.state !== 'pending') return event.state;
-      if (hasSuccessor && yieldsToNext(schedule, event.steps)) {
-        if (await markExhausted(db, eventId)) onExhausted(event);
-        return 'exhausted';
-      }
+      const end = async (state: 'exhausted' | 'disabled') => {
+        if (await endUnsent(db, eventId, state)) onEnded(event, state);
+        return state;
+      };
+      // An earlier webhook got its 410 while this one was saved.
+      if (event.isDisabled) return end('disabled');
+      if (hasSuccessor && yieldsToNext(schedule, event.steps)) return end('exhausted');
       const dueInMs = untilDue(event, hasSuccessor);
       if (dueInMs > 0) throw new RetryLater(`${event.steps} attempts failed; the next one is not due yet`, dueInMs);
       // The breaker is asked last: with its yes, this call is the endpoint's one probe.
-      const { state, delayMs, result } = await withinLimit(event.sellerId, () => {
+      const { state, delayMs, summary } = await withinLimit(event.sellerId, () => {
         const breakerMs = event.ageMs > LONGEST_ENDPOINT_WAIT_MS ? 0 : breakers.waitMs(event);
         if (breakerMs > 0) throw new RetryLater('the endpoint has not answered several attempts in a row', breakerMs);
         return attempt(event, hasSuccessor);
       });
-      if (state === 'pending') throw new RetryLater(`attempt ${event.steps + 1}: ${result}`, delayMs ?? 0);
+      if (state === 'pending') throw new RetryLater(`attempt ${event.steps + 1}: ${summary}`, delayMs ?? 0);
       return state;
     },
 

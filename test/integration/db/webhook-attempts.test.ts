@@ -1,4 +1,4 @@
-import { markExhausted } from '../../../src/db/webhook-attempts';
+import { endUnsent } from '../../../src/db/webhook-attempts';
 import { findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
 import { DELIVERED, GONE, makeAttempt, orderWithWebhooks } from '../../support/new-attempts';
@@ -54,7 +54,7 @@ describe('an attempt that ends late, in a worker that was frozen', () => {
     const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
     await makeAttempt(database.db, ids[0]!, DELIVERED);
     expect(await makeAttempt(database.db, ids[0]!)).toBe('delivered');
-    expect(await markExhausted(database.db, ids[0]!)).toBe(false);
+    expect(await endUnsent(database.db, ids[0]!, 'exhausted')).toBe(false);
     expect(await findPendingWebhooks(database.db, order.id)).toEqual([]);
     // Nor does anything show a next attempt.
     const { rows } = await database.db.query(
@@ -117,7 +117,7 @@ test('the time of the next attempt is by the clock of Postgres', async () => {
 test('an event that yields to a later one is exhausted and has no next attempt', async () => {
   const { ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
   await makeAttempt(database.db, ids[0]!);
-  expect(await markExhausted(database.db, ids[0]!)).toBe(true);
+  expect(await endUnsent(database.db, ids[0]!, 'exhausted')).toBe(true);
   expect(await findWebhookEvent(database.db, ids[0]!)).toMatchObject({ state: 'exhausted', steps: 1, waitMs: null });
 });
 

@@ -43,7 +43,7 @@ const createWorker = (attemptsPerSeller = 10, minWaitMs = 60_000) =>
     breaker: { failures: 3, minWaitMs, maxWaitMs: 3_600_000 },
     log: pino({ level: 'silent' }),
     onAttempt: () => undefined,
-    onExhausted: ({ id }) => exhausted.push(id),
+    onEnded: ({ id }) => exhausted.push(id),
   });
 
 /** An order with webhooks that can be signed. Returns the ids of its events. */
@@ -128,6 +128,17 @@ test('a 410 disables the webhook', async () => {
   answer = GONE;
   const [id] = await events('signup_started');
   expect(await createWorker().send({ eventId: id, hasSuccessor: false })).toBe('disabled');
+});
+
+test('a webhook that was saved while an earlier one got its 410 is disabled, and not sent', async () => {
+  const [first, second] = await events('signup_started', 'approved');
+  answer = GONE;
+  await createWorker().send({ eventId: first, hasSuccessor: false });
+  // The statement that records the 410 has not seen it.
+  await database.db.query("update webhook_event set state = 'pending' where id = $1", [second]);
+  expect(await createWorker().send({ eventId: second!, hasSuccessor: false })).toBe('disabled');
+  expect(sent).toEqual([first]);
+  expect(await findWebhookEvent(database.db, second!)).toMatchObject({ state: 'disabled' });
 });
 
 test('a seller has as many attempts at a time as it may have, and others are not held up', async () => {
