@@ -65,18 +65,19 @@ export function orderRoutes(
     if (!respondNotModified(ctx, order)) sendOrder(ctx, order);
   };
 
-  const readOrder = async (ctx: Context, sellerId?: string): Promise<StoredOrder> => {
+  /** The row of the order that the path names. */
+  const orderOf = async (ctx: Context, sellerId?: string): Promise<StoredOrder> => {
     const stored = await requireOrder(deps, idOf(ctx, 'orderId'), sellerId);
     ctx.state.orderId = stored.id;
     return stored;
   };
 
   const retrieve = async (ctx: Context): Promise<void> => {
-    await sendCurrent(ctx, await readOrder(ctx, sellerOf(ctx).id));
+    await sendCurrent(ctx, await orderOf(ctx, sellerOf(ctx).id));
   };
 
   const cancel = async (ctx: Context): Promise<void> => {
-    const stored = await readOrder(ctx, sellerOf(ctx).id);
+    const stored = await orderOf(ctx, sellerOf(ctx).id);
     sendOrder(ctx, await cancelOrder(deps, stored, ifMatchOf(ctx)));
   };
 
@@ -134,13 +135,13 @@ export function orderRoutes(
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
     const progress = eventOf(ctx, progressRequestSchema);
-    const stored = await readOrder(ctx);
+    const stored = await orderOf(ctx);
     sendOrder(ctx, await reportProgress(deps, stored, { ...progress, ifVersion: ifMatchOf(ctx) }));
   });
 
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
     const progress = eventOf(ctx, simulateRequestSchema);
-    const stored = await readOrder(ctx, sellerOf(ctx).id);
+    const stored = await orderOf(ctx, sellerOf(ctx).id);
     sendOrder(ctx, await simulateProgress(deps, stored, { ...progress, ifVersion: ifMatchOf(ctx) }));
   });
 

@@ -1,47 +1,41 @@
 import { z } from 'zod';
 
-const text = (id: string, description: string, example: string) =>
-  z.string().meta({ description, examples: [example], header: { id } });
+const text = (description: string, example: string) => z.string().meta({ description, examples: [example] });
 
-/** Response headers. */
-export const HEADERS = {
-  requestId: text(
-    'X-Request-Id',
+/** Response headers by their names, each a component of its own. */
+export const HEADERS = asComponents({
+  'X-Request-Id': text(
     'ID of the request: the one you sent if it was valid, otherwise a new one',
     '0d2c9c6e-7e7b-4a53-9f0b-2f1f3f6f6c11',
   ),
-  cacheControl: text('Cache-Control', 'Responses must not be cached', 'no-store'),
-  publicCache: z.string().meta({ description: 'May be cached, but must be revalidated', examples: ['no-cache'] }),
-  rateLimit: text('RateLimit', 'Remaining requests and seconds until the reset, for each limit', '"key";r=999;t=10'),
-  rateLimitPolicy: text(
-    'RateLimit-Policy',
-    'The limits that apply to the request: quota and window in seconds',
-    '"key";q=1000;w=10',
-  ),
-  retryAfter: text('Retry-After', 'Seconds to wait before repeating the request', '5'),
-  wwwAuthenticate: text('WWW-Authenticate', 'The authentication scheme', 'Bearer'),
-  allow: text('Allow', 'The methods that the path supports', 'DELETE, GET, HEAD'),
-  location: text(
-    'Location',
-    'Path of the new order',
-    '/api/lending/edge/ecommerce/order/3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34/',
-  ),
-  idempotencyReplayed: z.literal('true').meta({
+  'Cache-Control': text('Responses must not be cached', 'no-store'),
+  RateLimit: text('Remaining requests and seconds until the reset, for each limit', '"key";r=999;t=10'),
+  'RateLimit-Policy': text('The limits that apply to the request: quota and window in seconds', '"key";q=1000;w=10'),
+  'Retry-After': text('Seconds to wait before repeating the request', '5'),
+  'WWW-Authenticate': text('The authentication scheme', 'Bearer'),
+  Allow: text('The methods that the path supports', 'DELETE, GET, HEAD'),
+  Location: text('Path of the new order', '/api/lending/edge/ecommerce/order/3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34/'),
+  'Idempotency-Replayed': z.literal('true').meta({
     description: 'Present if this is the response to an earlier request with the same Idempotency-Key',
-    header: { id: 'Idempotency-Replayed' },
   }),
-  orderSource: z.enum(['workflow', 'snapshot']).meta({
+  'Order-Source': z.enum(['workflow', 'snapshot']).meta({
     description: 'Where the order was read. Both sources include every acknowledged change.',
-    header: { id: 'Order-Source' },
   }),
-  etag: text(
-    'ETag',
+  ETag: text(
     'Version of the content. Send it in If-None-Match to get 304 if nothing changed, or in If-Match to get 412 if something did.',
     '"2"',
   ),
-};
+});
 
-const limits = { RateLimit: HEADERS.rateLimit, 'RateLimit-Policy': HEADERS.rateLimitPolicy };
+function asComponents<T extends Record<string, z.ZodType>>(headers: T): T {
+  const all = Object.entries(headers).map(([id, header]) => [id, header.meta({ header: { id } })]);
+  return Object.fromEntries(all) as T;
+}
+
+/** Some of the headers. */
+export function pick(...names: (keyof typeof HEADERS)[]): Record<string, z.ZodType> {
+  return Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
+}
 
 /** A header that is present only in some cases. */
 export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
@@ -49,7 +43,7 @@ export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
 }
 
 /** Headers of every response except those of the health checks and those to requests that cannot be read. */
-export const STANDARD_HEADERS = { 'X-Request-Id': HEADERS.requestId, 'Cache-Control': HEADERS.cacheControl, ...limits };
+export const STANDARD_HEADERS = pick('X-Request-Id', 'Cache-Control', 'RateLimit', 'RateLimit-Policy');
 
 export const IF_NONE_MATCH = z
   .string()

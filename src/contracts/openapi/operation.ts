@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ProblemCode } from '../problem-table';
-import { HEADERS, IF_MATCH, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
+import { IF_MATCH, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS, pick } from './headers';
 import { UNREADABLE, problemResponses } from './problem-responses';
 
 export const TAGS = [
@@ -72,7 +72,7 @@ export function toPaths(basePath: string, operations: readonly Operation[]): Zod
 /** Adds the common headers and errors to an operation. */
 function toOperationObject(own: Operation): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description, key = 'seller', query, body, response, conditional } = own;
-  const etag = conditional && { ETag: HEADERS.etag };
+  const etag = conditional && pick('ETag');
   const headers = z.object({ ...STANDARD_HEADERS, ...response.headers, ...etag });
   const errors = [
     ...COMMON_ERRORS.filter((code) => key !== 'none' || code !== 'unauthorized'),

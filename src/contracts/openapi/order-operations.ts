@@ -10,7 +10,7 @@ import {
   simulateRequestSchema,
 } from '../request-schemas';
 import { approvedOrder, cancelledOrder, createdOrder, order, repaymentExample, seller } from './examples';
-import { HEADERS, sometimes } from './headers';
+import { HEADERS, pick, sometimes } from './headers';
 import type { Operation } from './operation';
 
 /** A link to an operation that takes the ID of the new order. */
@@ -25,7 +25,7 @@ const retrieve = {
     description: 'The order',
     data: orderSchema,
     examples: { pending: ['The customer has started the signup', order] },
-    headers: { 'Order-Source': HEADERS.orderSource },
+    headers: pick('Order-Source'),
   },
   conditional: 'get',
 } as const satisfies Partial<Operation>;
@@ -90,7 +90,7 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
       description: 'The new order, or the order from the first request with this Idempotency-Key',
       data: createdOrderSchema,
       examples: { created: ['A new order', createdOrder] },
-      headers: { Location: HEADERS.location, 'Idempotency-Replayed': sometimes(HEADERS.idempotencyReplayed) },
+      headers: { ...pick('Location'), 'Idempotency-Replayed': sometimes(HEADERS['Idempotency-Replayed']) },
       links: {
         retrieveOrder: ofNewOrder('retrieveOrder'),
         cancelOrder: ofNewOrder('cancelOrder'),

@@ -2,14 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { Problem, type ProblemBody, PROBLEM_TYPE, problemSchema } from '../problem';
 import { PROBLEMS, type ProblemCode, problemEntry } from '../problem-table';
-import { HEADERS, STANDARD_HEADERS, sometimes } from './headers';
-
-const OWN_HEADERS = {
-  'Retry-After': HEADERS.retryAfter,
-  'WWW-Authenticate': HEADERS.wwwAuthenticate,
-  Allow: HEADERS.allow,
-  ETag: HEADERS.etag,
-};
+import { STANDARD_HEADERS, pick, sometimes } from './headers';
 
 /** The responses for these errors, by status. Each lists its codes, with an example of each. */
 export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
@@ -46,8 +39,7 @@ function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
     ...STANDARD_HEADERS,
-    'Cache-Control': HEADERS.cacheControl,
-    ...Object.fromEntries((problemEntry(code).headers ?? []).map((name) => [name, OWN_HEADERS[name]])),
+    ...pick(...(problemEntry(code).headers ?? [])),
   }));
   return Object.fromEntries(
     Object.entries(Object.assign({}, ...each) as Record<string, z.ZodType>).map(([name, header]) => [

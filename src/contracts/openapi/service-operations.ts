@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
-import { HEADERS, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
+import { REQUEST_HEADERS, STANDARD_HEADERS, pick } from './headers';
 import { UNREADABLE, problemResponses } from './problem-responses';
 
 const healthSchema = z
@@ -18,15 +18,15 @@ const openApiDocumentSchema = z
   .meta({ id: 'OpenApiDocument' });
 const FILE_HEADERS = z.object({
   ...STANDARD_HEADERS,
-  'Cache-Control': HEADERS.publicCache,
-  ETag: HEADERS.etag,
+  ...pick('ETag'),
+  'Cache-Control': z.string().meta({ description: 'May be cached, but must be revalidated', examples: ['no-cache'] }),
   Vary: z.string().meta({ description: 'The response depends on this request header', examples: ['Accept-Encoding'] }),
 });
 
 function healthResponse(description: string, value: z.infer<typeof healthSchema>) {
   return {
     description,
-    headers: z.object({ 'X-Request-Id': HEADERS.requestId, 'Cache-Control': HEADERS.cacheControl }),
+    headers: z.object(pick('X-Request-Id', 'Cache-Control')),
     content: { 'application/json': { schema: healthSchema, example: value } },
   };
 }

@@ -310,8 +310,8 @@ test('a page of a timeline with large responses of a receiver ends early, and th
        insert into webhook_event (id, order_id, seller_id, sequence, body, state)
        values (gen_random_uuid(), $1, $2, 1, '{}', 'delivered') returning id
      )
-     insert into webhook_attempt (event_id, attempt, at, duration_ms, status, response_body)
-     select id, attempt, now(), 1, 200, $3 from event, generate_series(1, $4) attempt order by attempt`,
+     insert into webhook_attempt (event_id, attempt, at, duration_ms, status, response_body, static_headers)
+     select id, attempt, now(), 1, 200, $3, false from event, generate_series(1, $4) attempt order by attempt`,
     [id, seller.id, '\u0001'.repeat(1024), attempts],
   );
   const listed: (number | undefined)[] = [];

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describeSyntaxError, findSyntaxError } from '../../../src/api/json-errors';
+import { describeSyntaxError, scanJson } from '../../../src/api/json-errors';
 import { jsonTestSuite } from '../../support/json-test-suite';
 
 /** `§` precedes the error. */
@@ -44,15 +44,15 @@ test.each([
 ])('the error is found: %j', (marked) => {
   const text = marked.replace('§', '');
   expect(() => JSON.parse(text)).toThrow(SyntaxError);
-  expect(findSyntaxError(text)).toBe(marked.indexOf('§'));
+  expect(scanJson(text).end).toBe(marked.indexOf('§'));
 });
 
 test('valid JSON has no error, and JSON that is cut off has it at its end, or where the last word or number begins', () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), (text, cut) => {
-      expect(findSyntaxError(text)).toBe(text.length);
+      expect(scanJson(text).end).toBe(text.length);
       const part = text.slice(0, cut % text.length);
-      const found = findSyntaxError(part);
+      const found = scanJson(part).end;
       if (found !== part.length) expect(part.slice(found)).toMatch(/^[a-z.eE+\-\\][\w+-]*$/);
     }),
   );
@@ -82,7 +82,7 @@ test('nothing that could follow the error makes the text valid', () => {
     const text = bytes.toString();
     // Deep ones overflow the stack of JSON.parse in the loop below.
     if (!name.startsWith('n_') || text.length > 1000) continue;
-    const index = findSyntaxError(text);
+    const index = scanJson(text).end;
     const wrong = text.slice(0, index + 1);
     // A word or a number could still become one.
     if (index < text.length && !/[\w.+\\-]$/.test(wrong))
@@ -107,7 +107,29 @@ test.each([
 });
 
 test('deep bodies, and strings with millions of escapes, are inspected without recursion', () => {
-  expect(findSyntaxError('['.repeat(1_000_000))).toBe(1_000_000);
-  const escapes = `{"a":"${String.raw`\n\"`.repeat(4_000_000)}"`;
-  expect(findSyntaxError(`${escapes},}`)).toBe(escapes.length + 1);
+  expect(scanJson('['.repeat(1_000_000)).end).toBe(1_000_000);
+  const deep = `{"data":{"meta_data":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+  expect(scanJson(deep)).toEqual({ end: deep.length, duplicate: undefined });
+  const escapes = `{"a":"${String.raw`\n\"`.repeat(4_000_000)}","b":1,"a":2`;
+  expect(scanJson(`${escapes},}`)).toEqual({ end: escapes.length + 1, duplicate: ['a'] });
 });
+
+test.each([
+  ['{"a":1,"b":2,"a":3}', '/a'],
+  ['{"a":1,"\\u0061":2}', '/a'],
+  ['{"data":{"amount":1,"amount":1}}', '/data/amount'],
+  ['{"data":{},"data":{}}', '/data'],
+  ['[{"x":1},[{"y":{"z":[],"z":[]}}]]', '/1/0/y/z'],
+  ['{"__proto__":1,"__proto__":2}', '/__proto__'],
+  ['{"":1 , "":2}', '/'],
+  ['{"a\\"b":"}","c":"\\\\","a\\"b":1}', '/a"b'],
+])('%s has the duplicate key %s', (text, pointer) => {
+  expect(`/${scanJson(text).duplicate?.join('/')}`).toBe(pointer);
+});
+
+test.each(['1', '"a"', '[]', '{}', '[1,[2,{"a":[]}],"a"]', '{"a":{"a":{"a":"a"}},"b":["a","a"],"A":{"b":"a"}}'])(
+  '%s has no duplicate key',
+  (text) => {
+    expect(scanJson(text).duplicate).toBeUndefined();
+  },
+);
