@@ -18,8 +18,8 @@ import { type Numbers, type RollOut, printNumbers } from './report';
  * repository: builds the image, starts all services, creates an account, and upgrades to a next version while calls
  * arrive. It interrupts and repeats another upgrade, scales to two of each, rolls back while calls arrive, and makes
  * Postgres read-only for a while. Then it crashes each container in turn, starts everything twice on the kept volumes,
- * and restores a backup from before the crashes. Fails if a call fails during an upgrade or the rollback, or if an
- * order or a webhook is lost. Prints what it measured.
+ * and restores a backup from before the crashes. Fails if a call fails during an upgrade or the rollback, if a webhook is
+ * lost, or if the restored service lacks an order of the backup or its last change. Prints what it measured.
  */
 const { values } = parseArgs({
   options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
@@ -198,7 +198,11 @@ async function main(): Promise<number> {
     failures.push(...(await testReadOnly(services, orders[0]!)));
 
     step('back up');
+    const changedLater: string = (await api.create({ webhook_url: receiver.url })).body.data.id;
+    const inBackup = [...orders, changedLater];
     await run(commandsOf('Back up'));
+    await succeed(() => api.cancel(changedLater));
+    orders.push(changedLater);
 
     step('crash each container in turn');
     const healing: Record<string, number> = {};
@@ -226,7 +230,7 @@ async function main(): Promise<number> {
     }
     await receiver.waitFor(orders);
 
-    step('restore the backup, which lacks the orders after it');
+    step('restore the backup, which lacks a change of one order, and the orders after it');
     const [beforeRepair = '', afterRepair = ''] = commandsOf('Restore').split(REPAIR);
     let restoreSeconds = await time(`set -e\n${beforeRepair}`);
     // It exits with 1 as long as it finds differences.
@@ -240,7 +244,7 @@ async function main(): Promise<number> {
     const queues = `docker compose exec -T worker sh -c 'echo $WORKER_QUEUES'`;
     if ((await run(queues)).trim() !== 'orders,webhooks,checkout')
       failures.push('after the restore, the worker lacks queues');
-    for (const id of orders) {
+    for (const id of inBackup) {
       const { status } = (await succeed(() => api.get(id))).body.data;
       if (!/SUCCESSFUL$/.test(status)) failures.push(`after the restore, the order ${id} is ${status}`);
     }
