@@ -19,7 +19,7 @@ export const GUIDES = [
 ].map((name) => `docs/sellers/${name}.md`);
 const EXAMPLES = 'examples';
 /** The language of a code block for each extension of the examples. */
-const LANGUAGES = { '.mjs': 'js', '.php': 'php', '.py': 'python', '.http': 'http' };
+const LANGUAGES = { '.mjs': 'js', '.php': 'php', '.py': 'python', '.java': 'java', '.go': 'go', '.http': 'http' };
 
 const nameOf = (file) => path.basename(file, '.md');
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { repeatJobs } from '../concurrency/repeat-jobs';
+import { repeatJobs } from '../concurrency';
 import type { Db } from '../db/pool';
 import type { CheckoutWorkflows } from './checkout-workflows';
 import { purgeApplicantData } from './db/applications';

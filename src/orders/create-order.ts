@@ -1,16 +1,15 @@
 import { randomUUID, createHash } from 'node:crypto';
-import { invalidRequest, Problem } from '../contracts/problem';
+import { invalidRequest, Problem, type FieldError } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
-import type { FieldError } from '../contracts/problem-schema';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
 import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
-import { penceToPounds, formatPence } from '../domain/money';
 import { MAX_EXPIRY_DAYS } from '../domain/limits';
+import { penceToPounds, formatPence } from '../domain/money';
 import { type OrderFacts, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -25,15 +25,45 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+interface SignedRequest {
+  secret: string;
+  headers: Record<string, unknown>;
+  body: string;
+}
+
+/** Headers as the servers of typed languages have them: names with each of their values. */
+const valuesOf = ({ headers }: SignedRequest): [name: string, value: string][] =>
+  Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().flatMap((value): [string, string][] => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+
+/** For a language that has no JSON parser. */
+const toBase64Fields = (request: SignedRequest): string => {
+  const [secret, ...headers] = [request.secret, ...valuesOf(request).flat()].map((text) =>
+    Buffer.from(text).toString('base64'),
+  );
+  return [secret, request.body, ...headers].join(' ');
+};
+
+/** A program around one of the functions. */
+interface Verifier {
+  /** Its files, by name. */
+  files: () => Record<string, string>;
+  build?: [command: string, ...args: string[]];
+  run: [command: string, ...args: string[]];
+  /** Its arguments, for requests with bodies in base64. Default: JSON. */
+  encode?: (requests: readonly SignedRequest[]) => string[];
+}
+
 /**
- * Programs around the functions that the page links to: each reads secrets, headers and bodies (base64) as JSON, and prints the webhooks, or
- * which of the documented errors it got. It crashes at any other error.
+ * Programs around the functions that the page links to: each prints the webhooks, or which of the documented errors it
+ * got. It crashes at any other error.
  */
-const VERIFIERS: Record<string, { command: string; file: string; program: () => string }> = {
+const VERIFIERS: Record<string, Verifier> = {
   js: {
-    command: process.execPath,
-    file: 'verify.mjs',
-    program: () => `${exampleCode('verify-webhook.mjs')}
+    run: [process.execPath, 'verify.mjs'],
+    files: () => ({
+      'verify.mjs': `${exampleCode('verify-webhook.mjs')}
 console.log(JSON.stringify(JSON.parse(process.argv[2]).map(({ secret, headers, body }) => {
   try {
     return verifyWebhook(secret, headers, Buffer.from(body, 'base64'));
@@ -43,11 +73,12 @@ console.log(JSON.stringify(JSON.parse(process.argv[2]).map(({ secret, headers, b
     throw error;
   }
 })));`,
+    }),
   },
   python: {
-    command: 'python3',
-    file: 'verify.py',
-    program: () => `${exampleCode('python/verify_webhook.py')}
+    run: ['python3', 'verify.py'],
+    files: () => ({
+      'verify.py': `${exampleCode('python/verify_webhook.py')}
 import sys
 def verified(given):
     try:
@@ -57,11 +88,12 @@ def verified(given):
     except ValueError:
         return "invalid secret"
 print(json.dumps([verified(given) for given in json.loads(sys.argv[1])]))`,
+    }),
   },
   php: {
-    command: 'php',
-    file: 'verify.php',
-    program: () => `${exampleCode('php/verify_webhook.php')}
+    run: ['php', 'verify.php'],
+    files: () => ({
+      'verify.php': `${exampleCode('php/verify_webhook.php')}
 set_error_handler(fn ($level, $message) => throw new Error($message));
 echo json_encode(array_map(function ($given) {
     try {
@@ -72,27 +104,109 @@ echo json_encode(array_map(function ($given) {
         return 'invalid secret';
     }
 }, json_decode($argv[1], true)));`,
+    }),
+  },
+  java: {
+    build: ['javac', 'Main.java', 'VerifyWebhook.java'],
+    run: ['java', '-cp', '.', 'Main'],
+    encode: (requests) => requests.map(toBase64Fields),
+    files: () => ({
+      'VerifyWebhook.java': exampleCode('java/VerifyWebhook.java'),
+      'Main.java': `import java.util.*;
+class Main {
+    public static void main(String[] requests) throws Exception {
+        List<String> results = new ArrayList<>();
+        for (String request : requests) results.add(verified(request.split(" ", -1)));
+        System.out.print(results);
+    }
+    static String verified(String[] fields) throws Exception {
+        Map<String, List<String>> headers = new LinkedHashMap<>();
+        for (int i = 2; i < fields.length; i += 2)
+            headers.computeIfAbsent(text(fields[i]), name -> new ArrayList<>()).add(text(fields[i + 1]));
+        try {
+            VerifyWebhook.verifyWebhook(text(fields[0]), headers, Base64.getDecoder().decode(fields[1]));
+            return text(fields[1]);
+        } catch (VerifyWebhook.WebhookVerificationException error) {
+            return "\\"invalid webhook\\"";
+        } catch (IllegalArgumentException error) {
+            return "\\"invalid secret\\"";
+        }
+    }
+    static String text(String field) {
+        return new String(Base64.getDecoder().decode(field), java.nio.charset.StandardCharsets.UTF_8);
+    }
+}`,
+    }),
+  },
+  go: {
+    build: ['go', 'build', '-o', 'verify', 'main.go', 'verify_webhook.go'],
+    run: ['./verify'],
+    files: () => ({
+      'verify_webhook.go': exampleCode('go/verify_webhook.go').replace('package webhooks', 'package main'),
+      'main.go': `package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+)
+
+func main() {
+	var requests []struct {
+		Secret  string
+		Headers [][2]string
+		Body    []byte
+	}
+	if err := json.Unmarshal([]byte(os.Args[1]), &requests); err != nil {
+		panic(err)
+	}
+	results := []json.RawMessage{}
+	for _, request := range requests {
+		headers := http.Header{}
+		for _, header := range request.Headers {
+			headers.Add(header[0], header[1])
+		}
+		result := json.RawMessage(request.Body)
+		switch err := VerifyWebhook(request.Secret, headers, request.Body); err {
+		case nil:
+		case ErrInvalidWebhook:
+			result = json.RawMessage(\`"invalid webhook"\`)
+		case ErrInvalidSecret:
+			result = json.RawMessage(\`"invalid secret"\`)
+		default:
+			panic(err)
+		}
+		results = append(results, result)
+	}
+	text, _ := json.Marshal(results)
+	fmt.Print(string(text))
+}
+`,
+    }),
+    encode: (requests) => [JSON.stringify(requests.map((request) => ({ ...request, headers: valuesOf(request) })))],
   },
 };
-
-interface SignedRequest {
-  secret: string;
-  headers: Record<string, unknown>;
-  body: string;
-}
 
 async function pendingWebhooks(): Promise<number | null> {
   return (await stack.db.query(`select from webhook_event where state = 'pending'`)).rowCount;
 }
 
+const inFolder = async (language: string, [command, ...args]: readonly [string, ...string[]]): Promise<string> =>
+  (await promisify(execFile)(command, args, { cwd: path.join(folder, language) })).stdout;
+
+async function build(language: string): Promise<void> {
+  const { files, build: command } = VERIFIERS[language]!;
+  mkdirSync(path.join(folder, language));
+  for (const [name, text] of Object.entries(files())) writeFileSync(path.join(folder, language, name), text);
+  if (command) await inFolder(language, command);
+}
+
 /** Returns for each request the webhook or the documented error. */
 async function verify(language: string, requests: readonly SignedRequest[]): Promise<unknown[]> {
-  const { command, file, program } = VERIFIERS[language]!;
-  const script = path.join(folder, file);
-  writeFileSync(script, program());
+  const { run, encode = (given) => [JSON.stringify(given)] } = VERIFIERS[language]!;
   const given = requests.map((request) => ({ ...request, body: Buffer.from(request.body).toString('base64') }));
-  const { stdout } = await promisify(execFile)(command, [script, JSON.stringify(given)]);
-  return JSON.parse(stdout) as unknown[];
+  return JSON.parse(await inFolder(language, [...run, ...encode(given)])) as unknown[];
 }
 
 const secret = generateWebhookSecret();
@@ -114,9 +228,14 @@ function forge(key: string | Buffer, { headers, body }: SignedRequest): string {
   return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
 }
 
-const languages = installed(Object.keys(VERIFIERS), (language) => [VERIFIERS[language]!.command, '--version']);
+const languages = installed(Object.keys(VERIFIERS), (language) => {
+  const { build: [command] = [], run } = VERIFIERS[language]!;
+  return language === 'go' ? ['go', 'version'] : [command ?? run[0], '--version'];
+});
 
 describe.each(languages)('the %s example', (language) => {
+  beforeAll(() => build(language));
+
   test('accepts a webhook that the service sent', async () => {
     const before = receiver.deliveries.length;
     await openOrder(stack, { webhook_url: receiver.url, reference: `Zoë & Søn 🛒 ${language}` }, ['failed']);
