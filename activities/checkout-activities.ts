@@ -142,7 +142,7 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
       core.report(orderId, event, { actor, reason, paymentTerm }),
 
     /** Closes the payment that has completed its order. @returns false if another one is open: its money has to go back */
-    async keepPayment(orderId: string): Promise<boolean> {
+    async closePayment(orderId: string): Promise<boolean> {
       await closePaidPayment(db, orderId);
       return (await findOpenPayments(db, orderId)).length === 0;
     },

@@ -17,7 +17,7 @@ const options = {
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 } as const;
-const { findNextStep, askLender, askBank, reportToOrder, keepPayment, refundPayments } =
+const { findNextStep, askLender, askBank, reportToOrder, closePayment, refundPayments } =
   proxyActivities<CheckoutActivities>(options);
 
 const PAY_LATER = { reason: null, paymentTerm: 'PAY_LATER' } as const;
@@ -40,7 +40,7 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
   async function payLater(): Promise<void> {
     const result = await unless(
       () => mayProceed,
-      () => askLender.executeWithOptions({ summary: 'ask the lender' }, [orderId]),
+      () => askLender(orderId),
     );
     if (result) await report(result);
   }
@@ -48,7 +48,7 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
   async function payNow(): Promise<void> {
     const result = await unless(
       () => mayProceed,
-      () => askBank.executeWithOptions({ summary: 'ask the bank' }, [orderId]),
+      () => askBank(orderId),
     );
     if (result === 'paid') {
       await report({ event: 'approved', actor: 'checkout', ...PAY_NOW });
@@ -58,7 +58,7 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
   }
 
   async function keepOrRefund(): Promise<void> {
-    const isKept = await keepPayment.executeWithOptions({ summary: 'keep the payment that completed it' }, [orderId]);
+    const isKept = await closePayment.executeWithOptions({ summary: 'if it completed the order' }, [orderId]);
     if (!isKept) await refundPayments.executeWithOptions({ summary: 'refund, or cancel at the bank' }, [orderId]);
   }
 
@@ -67,7 +67,7 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
     while (mayProceed) {
       if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof checkoutWorkflow>(orderId);
       mayProceed = false;
-      const step = await findNextStep.executeWithOptions({ summary: 'find the next step' }, [orderId]);
+      const step = await findNextStep(orderId);
       if (step === 'ask the lender') await payLater();
       if (step === 'report the agreement') await report({ event: 'completed', actor: 'customer', ...PAY_LATER });
       if (step === 'ask the bank') await payNow();

@@ -1,14 +1,7 @@
 import type { Logger } from 'pino';
 import { isProblem } from '../contracts/problem';
 import type { Db } from '../db/pool';
-import {
-  findApplication,
-  recordAgreement,
-  recordReturn,
-  replaceBrowser,
-  storeApplication,
-  upsertPaymentTerm,
-} from './db/applications';
+import { findApplication, recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } from './db/applications';
 import { type Branding, findBranding } from './db/branding';
 import { findLastPayment } from './db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from './domain/application';
@@ -150,18 +143,6 @@ export async function withdrawApplication(deps: CheckoutDependencies, { order, a
   const kind = application?.decision?.kind;
   if (kind !== 'declined' && kind !== 'failed') return;
   await deps.core.report(order.id, kind, { reason: DECISION_REASONS[kind] });
-}
-
-/** Moves an application to another browser, if its customer entered the right code. Counts the attempt. */
-export async function continueApplication(
-  deps: CheckoutDependencies,
-  { order, application }: Checkout,
-  { isCodeRight, browserDigest }: { isCodeRight: boolean; browserDigest: Buffer },
-): Promise<'moved' | 'wrong-code'> {
-  const isMoved =
-    isCodeRight && application && (await replaceBrowser(deps.db, order.id, application.codeNumber, browserDigest));
-  if (isMoved) deps.log.info({ order_id: order.id }, 'application moved to another browser');
-  return isMoved ? 'moved' : 'wrong-code';
 }
 
 /**

@@ -176,7 +176,7 @@ visit('every step is accessible and works with the keyboard alone', async ({ pag
   await expectPage(page, 'Your order is complete');
   await inspect(page, 'complete');
   await page.emulateMedia({ media: 'print' });
-  expect(await page.getByRole('link', { name: 'Back to' }).isVisible()).toBe(false);
+  expect(await page.getByRole('link', { name: 'Return to' }).isVisible()).toBe(false);
   expect(await page.getByRole('table').isVisible()).toBe(true);
   expect(await page.getByText('no real lender, bank or money').isVisible()).toBe(true);
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
@@ -303,7 +303,7 @@ for (const [kind, allowed_payment_terms, title] of [
       if (kind === 'failed') await page.getByRole('button', { name: 'Cancel my application' }).click();
       await expectPage(page, title);
       await inspect(page, kind);
-      expect(await page.getByRole('link', { name: 'Back to Harbour & Pine' }).getAttribute('href')).toBe(
+      expect(await page.getByRole('link', { name: 'Return to Harbour & Pine' }).getAttribute('href')).toBe(
         `${new URL(shop.url).origin}/`,
       );
       await expectWebhooks(id, 'PENDING', 'UNSUCCESSFUL');

@@ -62,6 +62,7 @@ export function agreementPage(options: AgreementOptions): Page {
         options,
         'confirmation',
         html`<input type="hidden" name="${AGREED_ON}" value="${today}" />
+          ${error !== undefined && html`<p class="error" id="not-agreed">${error}</p>`}
           <label class="agree">
             <input
               type="checkbox"
@@ -76,7 +77,6 @@ export function agreementPage(options: AgreementOptions): Page {
               ${lenderName} in ${payments}.
             </span>
           </label>
-          ${error !== undefined && html`<p class="error" id="not-agreed">${error}</p>`}
           <button>Agree and complete order</button>`,
       )}
       <p class="note">You can read your repayments at this link afterwards.</p>

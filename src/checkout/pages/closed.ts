@@ -70,7 +70,7 @@ export function closedPage(state: ClosedState, checkout: Checkout, providerDetai
       <h1>${title}</h1>
       <p>${why}</p>
       ${!isOpen && html`<p>${money(checkout)}</p>`} ${next.map((sentence) => html`<p>${sentence}</p>`)}
-      <a class="button" href="${wayBack(order, branding)}">Back to ${order.sellerName}</a>`,
+      <a class="button" href="${wayBack(order, branding)}">Return to ${order.sellerName}</a>`,
   };
 }
 

@@ -63,7 +63,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
           ${repaymentSchedule(offer, londonDate(agreedAt))}
           <p>You repay ${lenderName}, as the ${externalLink(creditAgreementUrl, 'credit agreement')} states.</p>`
       }
-      <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
+      <a class="button" href="${order.redirectUrl}">Return to ${order.sellerName}</a>
       ${
         !redirect &&
         html`<p class="note no-print">

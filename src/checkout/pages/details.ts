@@ -147,7 +147,7 @@ function input(field: Field, value: string, error: string | undefined, isFirstIn
   return html`<div class="field">
     <label for="${name}">${label}</label>
     ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-    ${isMoney ? html`<div class="money"><span aria-hidden="true">£</span>${element}</div>` : element}
     ${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}
+    ${isMoney ? html`<div class="money"><span aria-hidden="true">£</span>${element}</div>` : element}
   </div>`;
 }

@@ -2,7 +2,7 @@ import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/p
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { findOrder } from '../../../src/db/find-orders';
 import { type Seeded, seeded } from '../../chaos/seeded';
-import { applied, proceedCheckout, useCheckout } from '../../support/checkout';
+import { proceedCheckout, submitApplication, useCheckout } from '../../support/checkout';
 import { openOrder, timelineOf } from '../../support/orders';
 import { killProcesses, startProcess } from '../../support/processes';
 import { until } from '../../support/until';
@@ -81,11 +81,17 @@ async function pay(orderId: string, isApproved = true): Promise<string> {
   return id;
 }
 
-/** Makes an order whose checkout will next do this step. */
-async function orderBefore(step: Step, random: Seeded): Promise<string> {
-  if (step === 'ask the lender' || (step === 'report approved' && random.chance(0.5)))
-    return applied(stack, 'jo@bloggs.example', { notify: false });
+/**
+ * Makes an order whose checkout will do this step.
+ * @param hold is called before anybody can do it
+ */
+async function orderBefore(step: Step, random: Seeded, hold: (id: string) => Promise<unknown>): Promise<string> {
   const id = await openOrder(stack, {}, ['signup_started']);
+  await hold(id);
+  if (step === 'ask the lender' || (step === 'report approved' && random.chance(0.5))) {
+    await submitApplication(stack, id, 'jo@bloggs.example');
+    return id;
+  }
   const payment = await pay(id, step !== 'cancel at the bank');
   if (step === 'refund at the bank' || step === 'record the refund') {
     await recordPaymentStatus(stack.db, payment, 'paid');
@@ -125,17 +131,16 @@ async function run(seed: number): Promise<Outcome[]> {
   const { db, env } = stack;
   const random = seeded(seed);
   let worker = await startProcess('worker', env);
-  const orders: { id: string; step: Step; key: number }[] = [];
-  for (const [index, step] of STEPS.entries())
-    orders.push({ id: await orderBefore(step, random), step, key: 1000 * seed + index });
-
   const holder = await db.connect();
   await holder.query('set idle_session_timeout = 0');
-  for (const { id, step, key } of orders) {
-    await holder.query('insert into held values ($1, $2, $3)', [id, step, key]);
+  const orders: { id: string; step: Step; key: number }[] = [];
+  for (const [index, step] of STEPS.entries()) {
+    const key = 1000 * seed + index;
     await holder.query('select pg_advisory_lock($1)', [key]);
-    await proceedCheckout(stack, id);
+    const hold = (id: string) => holder.query('insert into held values ($1, $2, $3)', [id, step, key]);
+    orders.push({ id: await orderBefore(step, random, hold), step, key });
   }
+  for (const { id } of orders) await proceedCheckout(stack, id);
   const waiting = async (key: number): Promise<number[]> => {
     const { rows } = await holder.query<{ pid: number }>(
       "select pid from pg_locks where locktype = 'advisory' and not granted and objid = $1",

@@ -162,7 +162,7 @@ async function run(seed: number) {
       await activities.reportToOrder(id, { event: 'completed', actor: 'customer', ...paid });
     }
     const isOver = step === 'keep or refund' || result === 'paid' || result === 'the order is closed';
-    if (isOver && !(await activities.keepPayment(id))) await activities.refundPayments(id);
+    if (isOver && !(await activities.closePayment(id))) await activities.refundPayments(id);
   }
 
   const lastPaymentId = async (): Promise<string | undefined> => {

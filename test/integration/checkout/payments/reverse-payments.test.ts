@@ -59,7 +59,7 @@ function reverse(orderId: string, live: PaymentProvider = bank): Promise<void> {
     checkoutBaseUrl: 'https://pay.example',
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(async () => {
-    if (!(await activities.keepPayment(orderId))) await activities.refundPayments(orderId);
+    if (!(await activities.closePayment(orderId))) await activities.refundPayments(orderId);
   });
 }
 
