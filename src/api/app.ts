@@ -78,7 +78,11 @@ export function createApp(options: AppOptions): Koa<State> {
     await next();
   };
   // Before `identify`, which can refuse a request: the routes set headers for that too.
-  const identifyAndCount: Middleware<State> = (ctx, next) => identify(ctx, () => count(ctx, next));
+  const identifyAndCount: Middleware<State> = async (ctx, next) => {
+    await identify(ctx, async () => {
+      await count(ctx, next);
+    });
+  };
   for (const basePath of api.basePaths)
     mount(app, repaymentRoutes(basePath, deps, quote, identifyAndCount), identifyAndCount);
   app.use(identify);

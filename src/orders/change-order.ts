@@ -1,14 +1,15 @@
 import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
-import type { Db } from '../db/pool';
 import { saveChange } from '../db/save-order';
 import { type ChangeRequest, type Order, classifyEvent, decide, isForVersion } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import { CallNotMade, TooManyChanges } from '../temporal/calls';
+import { reportChanges } from '../telemetry/report';
 import { ChangeRefused, RunClosed, VersionDiffers } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 
-type ChangeDependencies = Pick<OrderDependencies, 'db' | 'workflows'>;
+/** `log` is missing in the CLI, whose actions are in the audit log. */
+type ChangeDependencies = Pick<OrderDependencies, 'db' | 'workflows'> & Partial<Pick<OrderDependencies, 'log'>>;
 
 /**
  * Cancels a seller's order.
@@ -70,16 +71,12 @@ export async function simulateProgress(
  * Makes a change. The row decides on a final order; the order's workflow decides everything else. If its run closes
  * meanwhile, the row shows why.
  */
-async function changeOrder(
-  { db, workflows }: ChangeDependencies,
-  stored: StoredOrder,
-  request: ChangeRequest,
-): Promise<Order> {
+async function changeOrder(deps: ChangeDependencies, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
   try {
-    const changed = await tryToChange({ db, workflows }, stored, request);
+    const changed = await tryToChange(deps, stored, request);
     if (changed) return changed;
-    const latest = await findOrder(db, stored.id);
-    const repeated = latest && (await tryToChange({ db, workflows }, latest, request));
+    const latest = await findOrder(deps.db, stored.id);
+    const repeated = latest && (await tryToChange(deps, latest, request));
     if (repeated) return repeated;
     throw new RunClosed('the run has closed twice');
   } catch (error) {
@@ -95,15 +92,15 @@ async function changeOrder(
 
 /** @returns undefined if the order's run closed before it made the change */
 async function tryToChange(
-  { db, workflows }: ChangeDependencies,
+  deps: ChangeDependencies,
   stored: StoredOrder,
   request: ChangeRequest,
 ): Promise<Order | undefined> {
-  if (isFinal(stored.status)) return changeFinalOrder(db, stored, request);
+  if (isFinal(stored.status)) return changeFinalOrder(deps, stored, request);
   if (classifyEvent(stored, request.event) === 'repeat' && isForVersion(stored, request)) return stored;
   if (stored.workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
   try {
-    return { ...stored, ...(await workflows.change(stored, request)) };
+    return { ...stored, ...(await deps.workflows.change(stored, request)) };
   } catch (error) {
     if (error instanceof RunClosed) return undefined;
     throw error;
@@ -111,13 +108,17 @@ async function tryToChange(
 }
 
 /** The one change of a final order is the cancel of one that is UNSUCCESSFUL: it sets `cancelled_at`, without a webhook. */
-async function changeFinalOrder(db: Db, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
+async function changeFinalOrder(
+  { db, log }: ChangeDependencies,
+  stored: StoredOrder,
+  request: ChangeRequest,
+): Promise<Order> {
   if (!isForVersion(stored, request)) throw versionDiffers(stored.version);
   const outcome = decide(stored, request, new Date().toISOString());
   if (outcome === 'refused') throw refused(request, stored.status);
   if (outcome === 'repeat') return stored;
-  await saveChange(db, stored.id, outcome);
-  // If nothing was saved, another call has cancelled it in the meantime.
+  // If nothing is saved, another call has cancelled it in the meantime.
+  if ((await saveChange(db, stored.id, outcome)) && log) reportChanges(log, stored.id, [outcome]);
   return (await findOrder(db, stored.id)) ?? stored;
 }
 

@@ -1,8 +1,7 @@
 import { randomUUID, createHash } from 'node:crypto';
-import { invalidRequest, Problem } from '../contracts/problem';
+import { invalidRequest, Problem, type FieldError } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
-import type { FieldError } from '../contracts/problem-schema';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
 import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
@@ -11,6 +10,7 @@ import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
 import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { penceToPounds, formatPence } from '../domain/money';
+import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { type OrderFacts, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
@@ -20,6 +20,8 @@ const DAY_MS = 86_400_000;
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
+
+const DAY_MS = 86_400_000;
 
 interface CreatedOrder {
   body: CreatedOrderBody;

@@ -227,7 +227,8 @@ async function main(): Promise<number> {
     await receiver.waitFor(orders);
 
     step('restore the backup, which lacks the orders after it');
-    const restoreSeconds = await time(`set -e\n${commandsOf('Restore').replace(REPAIR, '')}`);
+    const [beforeRepair = '', afterRepair = ''] = commandsOf('Restore').split(REPAIR);
+    let restoreSeconds = await time(`set -e\n${beforeRepair}`);
     // It exits with 1 as long as it finds differences.
     const isRepaired = () =>
       run(REPAIR).then(
@@ -235,6 +236,10 @@ async function main(): Promise<number> {
         () => false,
       );
     await until(isRepaired, 'nothing is left to repair', 120_000);
+    restoreSeconds += await time(afterRepair);
+    const queues = `docker compose exec -T worker sh -c 'echo $WORKER_QUEUES'`;
+    if ((await run(queues)).trim() !== 'orders,webhooks,checkout')
+      failures.push('after the restore, the worker lacks queues');
     for (const id of orders) {
       const { status } = (await succeed(() => api.get(id))).body.data;
       if (!/SUCCESSFUL$/.test(status)) failures.push(`after the restore, the order ${id} is ${status}`);

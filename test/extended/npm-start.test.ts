@@ -64,8 +64,8 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
 
   const before = demoEnv();
   expect(Object.keys(before).sort()).toEqual([
-    ...['CHECKOUT_API_KEY', 'CHECKOUT_BASE_URL', 'DATABASE_URL', 'METRICS_URL', 'ORDERS_URL', 'SELLER_API_KEY'],
-    ...['SELLER_ID', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_UI_URL', 'WEBHOOK_SECRET'],
+    ...['CHECKOUT_API_KEY', 'CHECKOUT_BASE_URL', 'CHECKOUT_LENDER', 'DATABASE_URL', 'METRICS_URL', 'ORDERS_URL'],
+    ...['SELLER_API_KEY', 'SELLER_ID', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_UI_URL', 'WEBHOOK_SECRET'],
   ]);
   expect(await (await fetch(before.METRICS_URL!)).text()).toContain('temporal_');
   expect((await fetch(before.TEMPORAL_UI_URL!)).status).toBe(200);
@@ -73,6 +73,10 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
   expect(shown.json()).toMatchObject({ id: created.data.id, status: 'UNSUCCESSFUL' });
   expect(await runCli(['reconcile'], { DATA_DIR: dataDir })).toMatchObject({
     stderr: expect.stringMatching(/^using the service of npm start \(.*demo\.env\)\n$/),
+    code: 0,
+  });
+  expect(await runCli(['status'], { DATA_DIR: dataDir })).toMatchObject({
+    stdout: expect.stringMatching(/^workers checkout +ok/m),
     code: 0,
   });
   const open = await demoApi().create({ webhook_url: receiver.url });

@@ -174,6 +174,11 @@ describe('metrics', () => {
     await untilGrown(before, ...counted('order_reads_total', { source: 'workflow' }));
     await untilGrown(before, ...counted('order_reads_total', { source: 'snapshot' }));
     await untilGrown(before, ...counted('order_changes_total', { event: 'cancel', actor: 'seller' }));
+    // The row takes the cancel of an order that has failed.
+    const failed = await openOrder(traced(), {}, ['failed']);
+    await api.cancel(failed);
+    await untilGrown(before, ...counted('order_changes_total', { event: 'cancel', actor: 'seller' }), 2);
+    await untilLogged('order changed', { order_id: failed, event: 'cancel' });
     const routes = (await scrape(...addresses)).labels('order_service_http_requests_total', 'route');
     expect([...routes].filter((one) => /[0-9a-f]{8}-/.test(one))).toEqual([]);
   });

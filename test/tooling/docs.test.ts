@@ -95,7 +95,6 @@ test('the version of package.json is that of the changelog, the lockfile, the cl
   };
   const client = JSON.parse(read('packages/client/package.json')) as { version: string };
   expect([lock.version, lock.packages['']!.version, client.version]).toEqual([version, version, version]);
-  expect(new Set(matches(read('docs/operators/kubernetes.md'), /(?:order-service:|newTag: )(\d+\.\d+\.\d+)/g))).toEqual(
-    new Set([version]),
-  );
+  const deployment = read('docs/operators/kubernetes.md') + read('deploy/kubernetes/kustomization.yaml');
+  expect(new Set(matches(deployment, /(?:order-service:|newTag: )(\d+\.\d+\.\d+)/g))).toEqual(new Set([version]));
 });

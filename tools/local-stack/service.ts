@@ -55,6 +55,8 @@ export async function startService(servers: Servers, started: Started): Promise<
     ORDERS_URL: ordersUrl,
     ...access,
     CHECKOUT_BASE_URL: config.checkoutBaseUrl,
+    // For `status`, which checks the checkout only if there is one.
+    CHECKOUT_LENDER: config.hostedCheckout.lender,
     DATABASE_URL: config.databaseUrl,
     TEMPORAL_ADDRESS: settings.connectionOptions.address ?? 'localhost:7233',
     TEMPORAL_NAMESPACE: settings.namespace ?? 'default',

@@ -144,10 +144,7 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
       examples: {
         gateway: [
           'An Authorization header for your gateway',
-          {
-            origin: 'https://shop.example',
-            headers: [{ name: 'Authorization', value: 'Bearer of-your-gateway' }],
-          },
+          { origin: 'https://shop.example', headers: [{ name: 'Authorization', value: 'Bearer of-your-gateway' }] },
         ],
         none: ['No static headers', { origin: 'https://shop.example', headers: [] }],
       },
