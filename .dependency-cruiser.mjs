@@ -8,12 +8,10 @@
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'cli', 'concurrency'].map((name) => [
-      name,
-      `^src/${name}/`,
-    ]),
+    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'cli'].map((name) => [name, `^src/${name}/`]),
   ),
   client: '^packages/client/src/',
+  concurrency: '^src/concurrency[.]ts$',
   // Connections and errors of Postgres, apart from the statements of the core.
   postgres: '^src/db/(pool|clock|database-errors)[.]ts$',
   db: '^src/db/(?!(pool|clock|database-errors)[.]ts$)',

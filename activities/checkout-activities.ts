@@ -6,7 +6,7 @@ import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/chec
 import type { Db } from '../src/db/pool';
 import { type Application, DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
 import { holdUntil } from '../src/checkout/domain/expiry';
-import { type Payment, isCurrent, isInProgress } from '../src/checkout/domain/payment';
+import { type Payment, type PaymentStatus, isCurrent, isInProgress } from '../src/checkout/domain/payment';
 import type { Order, PaymentTerm } from '../src/domain/order';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import {
@@ -34,14 +34,9 @@ export interface CheckoutReport {
   paymentTerm: PaymentTerm;
 }
 
-/** The result for one step of the customer. It enters Temporal's history: nothing about the customer. */
-export interface CheckoutResult {
-  reports: CheckoutReport[];
-  /** True if money may have to go back to the customer. */
-  hasPayment: boolean;
-}
-
-const NOTHING: CheckoutResult = { reports: [], hasPayment: false };
+/** What a checkout does next, as the Temporal UI shows it. */
+export type CheckoutStep =
+  'ask the lender' | 'report the agreement' | 'ask the bank' | 'keep or refund' | 'wait for the customer';
 
 /** Shorter than the activity's timeout, so that the failure names a lender that hangs as its cause. */
 const TIMEOUT_MS = 25_000;
@@ -51,6 +46,8 @@ const LONGEST_BUSY_MS = 30_000;
 const LONGEST_PAYMENT_MS = 86_400_000;
 /** An application that the lender does not decide on for longer no longer holds the expiry either. */
 const LONGEST_DECISION_MS = 30 * 86_400_000;
+/** As long as for a payment, if the lender waits for the customer. */
+const LONGEST_ACTION_MS = LONGEST_PAYMENT_MS;
 
 export interface CheckoutActivityOptions {
   db: Db;
@@ -71,83 +68,89 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
     if (until) await core.holdExpiry(order, until);
   }
 
-  /** A paid payment is an approval, and completes the order, whether the browser returns or not. */
-  async function askBank(order: Order, payment: Payment): Promise<CheckoutResult> {
-    if (isFinal(order.status)) return { reports: [], hasPayment: true };
-    if (payment.ageMs < LONGEST_PAYMENT_MS) await holdExpiry(order, await findApplication(db, order.id));
-    const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
-    if (status === 'paid') {
-      const paid = { reason: null, paymentTerm: 'PAY_NOW' } as const;
-      const approved = { event: 'approved', actor: 'checkout', ...paid } as const;
-      return { reports: [approved, { event: 'completed', actor: 'customer', ...paid }], hasPayment: true };
-    }
-    if (!isInProgress(status)) return { reports: [], hasPayment: true };
-    throw askAgain('the bank has not decided yet', checkAfterMs(payment));
-  }
-
-  async function askLender(order: Order): Promise<CheckoutResult> {
-    const application = await findApplication(db, order.id);
-    if (!application || isFinal(order.status)) return NOTHING;
-    if (application.agreedAt && order.status === 'APPROVED')
-      return {
-        reports: [{ event: 'completed', actor: 'customer', reason: null, paymentTerm: 'PAY_LATER' }],
-        hasPayment: false,
-      };
-    if (!application.submitted) return NOTHING;
-    const hasChoice = availableTerms(payments, order).includes('PAY_NOW');
-    if (application.decision) {
-      await holdExpiry(order, application);
-      return toResult(application.decision, hasChoice);
-    }
-    const { id, submitted, actionUrl, returnedAt } = application;
-    const { id: orderId, amountPence, pricing, sandbox, payLinkId } = order;
-    const returnUrl = `${checkoutBaseUrl}/pay/${payLinkId}/return/`;
-    const { applicant, at: submittedAt } = submitted;
-    const askedAt = await readClock(db);
-    // A customer who leaves the lender's page unfinished does not keep the order open.
-    const isHeld = !actionUrl && askedAt.getTime() - submittedAt.getTime() < LONGEST_DECISION_MS;
-    if (isHeld) await holdExpiry(order, application);
-    const lender = lenderOf(lenders, sandbox);
-    const times = { submittedAt, returnedAt, askedAt };
-    const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, returnUrl, ...times });
-    if (answer.kind === 'referred') {
-      await recordReferral(db, id);
-      if (isHeld) await holdExpiry(order, application, answer.askAgainMs);
-      throw askAgain('the lender decides later', answer.askAgainMs);
-    }
-    if (answer.kind === 'action_required') {
-      // The URL may identify the customer, so it stays out of Temporal's history.
-      await recordAction(db, id, answer.url);
-      throw askAgain('the customer has to act on a page of the lender', answer.askAgainMs);
-    }
-    await recordDecision(db, id, answer);
-    const latest = await findApplication(db, orderId);
-    // The customer has replaced the application meanwhile, and the workflow has a message about that.
-    if (latest?.id !== id || !latest.decision) return NOTHING;
-    await holdExpiry(order, latest);
-    return toResult(latest.decision, hasChoice);
-  }
-
   return {
-    /**
-     * Asks the lender for the decision on an order's application, or the bank for the result of its payment. Fails
-     * until there is one, each time with the delay until the next attempt.
-     */
-    async askForResult(orderId: string): Promise<CheckoutResult> {
+    /** Reads what the customer has done and what is left to do about it. */
+    async findNextStep(orderId: string): Promise<CheckoutStep> {
       const order = await core.find(orderId);
-      if (!order) return NOTHING;
       const payment = await findLastPayment(db, orderId);
-      return payment && isCurrent(payment.status) ? askBank(order, payment) : askLender(order);
+      const isClosed = !order || isFinal(order.status);
+      if (payment && isCurrent(payment.status)) return isClosed ? 'keep or refund' : 'ask the bank';
+      const application = isClosed ? undefined : await findApplication(db, orderId);
+      if (application?.agreedAt && order?.status === 'APPROVED') return 'report the agreement';
+      return application?.submitted ? 'ask the lender' : 'wait for the customer';
+    },
+
+    /**
+     * Asks the lender to decide on an order's application. Fails until it has, each time with the delay until the next
+     * attempt.
+     * @returns what the order has to know; null if nothing: the customer or the order has moved on, or can continue
+     */
+    async askLender(orderId: string): Promise<CheckoutReport | null> {
+      const order = await core.find(orderId);
+      const application = await findApplication(db, orderId);
+      if (!order || isFinal(order.status) || !application?.submitted) return null;
+      const hasChoice = availableTerms(payments, order).includes('PAY_NOW');
+      if (application.decision) {
+        await holdExpiry(order, application);
+        return toReport(application.decision, hasChoice);
+      }
+      const { id, submitted, actionUrl, returnedAt, referredAt } = application;
+      const { amountPence, pricing, sandbox, payLinkId } = order;
+      const returnUrl = `${checkoutBaseUrl}/pay/${payLinkId}/return/`;
+      const { applicant, at: submittedAt } = submitted;
+      const askedAt = await readClock(db);
+      // A customer who leaves the lender's page unfinished does not keep the order open, nor one who returns for days.
+      const longestMs = returnedAt && !referredAt ? LONGEST_ACTION_MS : LONGEST_DECISION_MS;
+      const isHeld = !actionUrl && askedAt.getTime() - submittedAt.getTime() < longestMs;
+      if (isHeld) await holdExpiry(order, application);
+      const lender = lenderOf(lenders, sandbox);
+      const times = { submittedAt, returnedAt, askedAt };
+      const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, returnUrl, ...times });
+      if (answer.kind === 'referred') {
+        await recordReferral(db, id);
+        if (isHeld) await holdExpiry(order, application, answer.askAgainMs);
+        throw askAgain('the lender decides later', answer.askAgainMs);
+      }
+      if (answer.kind === 'action_required') {
+        // The URL may identify the customer, so it stays out of Temporal's history.
+        await recordAction(db, id, answer.url, returnedAt);
+        throw askAgain('the customer has to act on a page of the lender', answer.askAgainMs);
+      }
+      await recordDecision(db, id, answer);
+      const latest = await findApplication(db, orderId);
+      // The customer has replaced the application meanwhile, and the workflow has a message about that.
+      if (latest?.id !== id || !latest.decision) return null;
+      await holdExpiry(order, latest);
+      return toReport(latest.decision, hasChoice);
+    },
+
+    /**
+     * Asks the bank for the result of an order's payment. Fails until there is one, each time with the delay until the
+     * next attempt.
+     */
+    async askBank(orderId: string): Promise<PaymentStatus | 'the order is closed'> {
+      const order = await core.find(orderId);
+      const payment = await findLastPayment(db, orderId);
+      if (!order || !payment || isFinal(order.status)) return 'the order is closed';
+      if (payment.ageMs < LONGEST_PAYMENT_MS) await holdExpiry(order, await findApplication(db, order.id));
+      const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
+      if (isInProgress(status)) throw askAgain('the bank has not decided yet', checkAfterMs(payment));
+      return status;
     },
 
     reportToOrder: (orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<void> =>
       core.report(orderId, event, { actor, reason, paymentTerm }),
 
+    /** Closes the payment that has completed its order. @returns false if another one is open: its money has to go back */
+    async keepPayment(orderId: string): Promise<boolean> {
+      await closePaidPayment(db, orderId);
+      return (await findOpenPayments(db, orderId)).length === 0;
+    },
+
     /** Cancels or refunds the payments of a closed order that have not completed it. Fails until all are over. */
-    async reversePayments(orderId: string): Promise<void> {
+    async refundPayments(orderId: string): Promise<void> {
       const order = await core.find(orderId);
       if (!order || !isFinal(order.status)) return;
-      await closePaidPayment(db, orderId);
       for (const payment of await findOpenPayments(db, orderId)) {
         const status = await reversePayment({ db, payments }, payment).catch(bankFailed);
         if (isInProgress(status)) throw askAgain('the bank still processes the payment', checkAfterMs(payment));
@@ -160,13 +163,10 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
  * A decline ends the order only if the customer cannot pay now instead. After `failed` the customer can apply again. In
  * both cases the customer can end the order on the page.
  */
-function toResult({ kind }: LenderDecision, mayPayNow: boolean): CheckoutResult {
+function toReport({ kind }: LenderDecision, mayPayNow: boolean): CheckoutReport | null {
   const canContinue = kind === 'failed' || (kind === 'declined' && mayPayNow);
-  if (canContinue) return NOTHING;
-  return {
-    reports: [{ event: kind, actor: 'checkout', reason: DECISION_REASONS[kind], paymentTerm: 'PAY_LATER' }],
-    hasPayment: false,
-  };
+  if (canContinue) return null;
+  return { event: kind, actor: 'checkout', reason: DECISION_REASONS[kind], paymentTerm: 'PAY_LATER' };
 }
 
 function lenderOf({ sandbox, live }: Lenders, isSandbox: boolean): Lender {

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { toStatusWebhook } from '../src/contracts/status-webhooks';
+import { toStatusWebhook } from '../src/contracts/webhook-mapper';
 import { findOrder } from '../src/db/find-orders';
 import type { Db } from '../src/db/pool';
 import { type Refusal, insertRefusal, markRowBehind, saveChange } from '../src/db/save-order';

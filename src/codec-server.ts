@@ -2,7 +2,7 @@ import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
-import { isCompressed } from './api/body';
+import { isCompressed } from './api/input';
 import { listen } from './api/http-server';
 import { ConfigError, loadCodecServerConfig } from './config';
 import { DecryptionError } from './encryption/key-ring';

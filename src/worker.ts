@@ -79,6 +79,7 @@ export async function startWorker(
   const stopCheckoutJobs = queues.includes('checkout')
     ? startCheckoutJobs({
         ...{ db, log, workflows: createCheckoutWorkflows(client, config, calls) },
+        payments: paymentProvidersOf(config, db),
         intervalMs: 4 * background.intervalMs,
         applicationRetentionMs: hostedCheckout.applicationRetentionMs,
       })

@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
@@ -6,19 +5,18 @@ import type { OrderDependencies } from '../orders/dependencies';
 import type { QuoteRepayments } from '../orders/repayment-example';
 import { VERSION } from '../package';
 import { createAuthentication, identifyCaller } from './authenticate';
-import { createBodyReaders } from './body';
+import { createBodyReaders } from './input';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
-import { GUIDES } from './guides';
+import { GUIDES } from './docs-page';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
-import { unknownPath } from './path-ids';
-import { methodNotAllowed, renderProblems } from './problems';
+import { mount, unknownPath } from './paths';
+import { renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { repaymentRoutes } from './repayment-routes';
-import { requestLog } from './request-log';
-import { requestMetrics } from './request-metrics';
+import { requestLog, requestMetrics } from './request-telemetry';
 import { signResponses } from './response-signature';
 import { webhookRoutes } from './webhook-routes';
 
@@ -102,26 +100,4 @@ export function createApp(options: AppOptions): Koa<State> {
     throw unknownPath(path, api.basePaths);
   });
   return app;
-}
-
-/**
- * Adds the router. An unsupported method on one of its paths gets a 405, and OPTIONS a 204, both with `Allow`.
- * @param limit rate-limits these requests, because no route counts them
- */
-function mount(app: Koa<State>, router: Router<State>, limit: Middleware<State> = (_, next) => next()): void {
-  app.use(router.routes());
-  app.use(async (ctx, next) => {
-    const matched = router.match(ctx.path, ctx.method);
-    if (matched.path.length === 0 || matched.route) {
-      await next();
-      return;
-    }
-    const allowed = [...new Set(matched.path.flatMap((layer) => layer.methods))].sort().join(', ');
-    await limit(ctx, () => {
-      if (ctx.method !== 'OPTIONS') throw methodNotAllowed(allowed);
-      ctx.set('Allow', allowed);
-      ctx.status = 204;
-      return Promise.resolve();
-    });
-  });
 }

@@ -1,6 +1,7 @@
 import type { RouterContext } from '@koa/router';
 import type { Logger } from 'pino';
 import type { Caller } from '../db/sellers';
+import type { Page } from '../orders/list-page';
 
 export interface State {
   requestId: string;
@@ -20,3 +21,7 @@ export interface State {
 export type Context = RouterContext<State>;
 export type Next = () => Promise<unknown>;
 export type RouteMiddleware = (ctx: Context, next: Next) => Promise<void>;
+
+export function sendListPage<T>(ctx: Context, { items, nextCursor }: Page<T>): void {
+  ctx.body = { data: items, next_cursor: nextCursor };
+}

@@ -6,8 +6,15 @@ import Router from '@koa/router';
 import { PACKAGE_ROOT } from '../package';
 import type { OpenApiDocument } from '../contracts/openapi/document';
 import type { Context, State } from './context';
-import { GUIDE_POLICY, REFERENCE_POLICY, renderGuide, renderReference, renderScript } from './docs-page';
-import { EXAMPLES, GUIDES } from './guides';
+import {
+  GUIDE_POLICY,
+  REFERENCE_POLICY,
+  renderGuide,
+  renderReference,
+  renderScript,
+  EXAMPLES,
+  GUIDES,
+} from './docs-page';
 
 /** The library that displays the document. `npm run build` copies it. */
 const SCALAR = path.join(PACKAGE_ROOT, 'dist/scalar.js');

@@ -2,10 +2,9 @@ import Router from '@koa/router';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { DatabaseHealth } from '../db/write-probe';
 import { VERSION } from '../package';
-import { clientNetwork } from './client-network';
+import { clientNetwork, delayAnswer } from './rate-limit';
 import type { Context, Next, State } from './context';
 import { CLIENT_GONE } from './in-flight';
-import { delayAnswer } from './rate-limit';
 
 export interface HealthChecks {
   checkDatabase: () => Promise<DatabaseHealth>;

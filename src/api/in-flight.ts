@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
-import { limitPerKey } from '../concurrency/limit-per-key';
+import { limitPerKey } from '../concurrency';
 import { Problem } from '../contracts/problem';
 import { sellerOf } from './authenticate';
 import type { Context, Next } from './context';

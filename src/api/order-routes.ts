@@ -20,11 +20,9 @@ import { listOrders } from '../orders/list-orders';
 import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read-order';
 import { retrieveTimeline } from '../orders/timeline';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import type { BodyReaders } from './body';
-import type { Context, RouteMiddleware, State } from './context';
-import { idOf } from './path-ids';
-import { sendListPage } from './send-list-page';
-import { validate, validateQuery } from './validate';
+import { type BodyReaders, validate, validateQuery } from './input';
+import { type Context, type RouteMiddleware, type State, sendListPage } from './context';
+import { idOf } from './paths';
 
 export function orderRoutes(
   basePath: string,

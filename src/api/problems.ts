@@ -1,6 +1,5 @@
 import type { Middleware } from 'koa';
-import { Problem } from '../contracts/problem';
-import { PROBLEM_TYPE } from '../contracts/problem-schema';
+import { Problem, PROBLEM_TYPE } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import type { State } from './context';
 
@@ -42,8 +41,4 @@ function toProblem(error: unknown, readOnly: boolean): Problem {
   }
   const detail = 'Something went wrong on our side. Quote the request_id when you contact support.';
   return new Problem('internal_error', detail, { cause: error });
-}
-
-export function methodNotAllowed(allow: string): Problem {
-  return new Problem('method_not_allowed', `This path supports ${allow}.`, { headers: { Allow: allow } });
 }

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import ipaddr from 'ipaddr.js';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { keyDigest } from '../db/api-keys';
 import { arePayLinksKnown } from '../db/find-orders';
 import { deleteEndedCounts } from '../db/rate-limits';
-import { clientNetwork } from './client-network';
 import type { Context } from './context';
-import { batchLookups } from '../concurrency/batch-lookups';
+import { batchLookups } from '../concurrency';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
@@ -150,4 +150,20 @@ function rateLimited({ name, windowMs }: RequestCounter, { limit, resetMs }: Usa
       `Nothing changed. Retry in ${retryAfterS} s.`,
     { retryAfterS },
   );
+}
+
+/**
+ * The network that a limit by address counts: an IPv4 address itself, or the /64 of an IPv6 address, because one
+ * machine can use any address of its /64. An IPv4-mapped address counts as the IPv4 address. A port, which some proxies
+ * add, is ignored. All text that is not an address counts as one client.
+ */
+export function clientNetwork(ip: string): string {
+  const host = ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
+  if (!ipaddr.isValid(host)) return 'unknown';
+  const address = ipaddr.process(host);
+  return address instanceof ipaddr.IPv4 ? address.toString() : toNetwork(address);
+}
+
+function toNetwork({ parts }: ipaddr.IPv6): string {
+  return `${new ipaddr.IPv6([...parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }

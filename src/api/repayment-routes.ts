@@ -3,7 +3,7 @@ import { repaymentExampleQuerySchema } from '../contracts/repayment-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
 import { type QuoteRepayments, retrieveRepaymentExample } from '../orders/repayment-example';
 import type { RouteMiddleware, State } from './context';
-import { validateQuery } from './validate';
+import { validateQuery } from './input';
 
 /** The example depends on the date. */
 const MAX_AGE_S = 300;

@@ -11,11 +11,9 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, setWebhookHeaders, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, resendWebhooks, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, bodyOf } from './body';
-import type { RouteMiddleware, State } from './context';
-import { idOf } from './path-ids';
-import { sendListPage } from './send-list-page';
-import { validate, validateQuery } from './validate';
+import { type BodyReaders, bodyOf, validate, validateQuery } from './input';
+import { type RouteMiddleware, type State, sendListPage } from './context';
+import { idOf } from './paths';
 
 /** Of calls that start a workflow: a test, which can take as long as a delivery attempt, and a resend of many. */
 const WORKFLOW_COST = 20;

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
-import { repeatJobs } from '../concurrency/repeat-jobs';
+import { repeatJobs } from '../concurrency';
 import type { Db } from '../db/pool';
 import type { CheckoutWorkflows } from './checkout-workflows';
 import { purgeApplicantData } from './db/applications';
 import { closeApplications, findUnfinishedCheckouts } from './db/payments';
+import type { PaymentProviders } from './payments/payment-provider';
 
 /** Rows that one statement changes, and checkouts that one round starts. */
 const BATCH = 500;
@@ -12,6 +13,7 @@ const BATCH = 500;
 interface CheckoutJobOptions {
   db: Db;
   workflows: CheckoutWorkflows;
+  payments: PaymentProviders;
   log: Logger;
   /** Between two rounds. */
   intervalMs: number;
@@ -25,11 +27,12 @@ interface CheckoutJobOptions {
  * @returns a function that stops the jobs and resolves once they have stopped
  */
 export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<void> {
-  const { db, workflows, log, intervalMs, applicationRetentionMs } = options;
+  const { db, workflows, payments, log, intervalMs, applicationRetentionMs } = options;
+  const canPayNow = { sandbox: payments.sandbox !== undefined, live: payments.live !== undefined };
 
   async function startCheckouts(): Promise<void> {
     await closeApplications(db);
-    for (const order of await findUnfinishedCheckouts(db, BATCH)) await workflows.start(order);
+    for (const order of await findUnfinishedCheckouts(db, BATCH, canPayNow)) await workflows.start(order);
   }
 
   return repeatJobs(

@@ -62,7 +62,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
     checkout.application?.submitted ? codeOf(checkout) : undefined;
 
   async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
-    const { order } = checkout;
+    const { order, application } = checkout;
     const providerDetails = providerDetailsOf(order);
     const today = londonDate(new Date());
     return choicePage({
@@ -71,6 +71,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
       quote: providerDetails.quote(order, today),
       today,
       lenderName: providerDetails.lenderName,
+      chosen: application?.paymentTerm,
       isMissing,
     });
   }

@@ -1,5 +1,4 @@
-import { batchLookups } from '../concurrency/batch-lookups';
-import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
+import { batchLookups, WAITED_TOO_LONG, limitPerKey } from '../concurrency';
 import { Problem } from '../contracts/problem';
 import type { OrderCore } from './order-core';
 

@@ -1,5 +1,5 @@
 import type { Context } from './context';
-import { batchLookups } from '../concurrency/batch-lookups';
+import { batchLookups } from '../concurrency';
 import { findApplicants } from './db/applications';
 import type { Order } from '../domain/order';
 import { isUuid } from '../domain/uuid';

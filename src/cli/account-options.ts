@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { fieldErrors } from '../contracts/field-errors';
-import type { FieldError } from '../contracts/problem-schema';
+import type { FieldError } from '../contracts/problem';
 import { accountSchema } from '../contracts/seller-schema';
 import type { BrandingSettings } from '../checkout/db/branding';
 import type { AccountSettings } from '../db/accounts';

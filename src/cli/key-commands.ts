@@ -3,7 +3,7 @@ import { type KeyOwner, type ListedKey, createKey, listKeys, revokeKey } from '.
 import { keyId, printable, uuid } from './arguments';
 import { CliError } from './cli-error';
 import { type Row, print } from './output';
-import { requireAccount } from './look-up';
+import { requireAccount } from './selection';
 import type { Services } from './services';
 
 const SHOWN_ONCE = 'The key is shown only once.';

@@ -7,7 +7,7 @@ import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
 import { workflowId } from '../../workflows/messages';
 import { integer, timeOption, uuid } from './arguments';
-import { requireOrder } from './look-up';
+import { requireOrder } from './selection';
 import { toPaymentRow } from './payment-commands';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';

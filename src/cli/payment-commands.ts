@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type ListedPayment, listPayments } from '../checkout/db/list-payments';
 import { penceToPounds } from '../domain/money';
 import { integer } from './arguments';
-import { requireOrderIds } from './look-up';
+import { requireOrderIds } from './selection';
 import { type Row, print } from './output';
 import type { Services } from './services';
 

@@ -7,10 +7,10 @@ import { addEncryptionCommands } from './encryption-commands';
 import { addCheckoutKeyCommands, addSellerKeyCommands } from './key-commands';
 import { addOrderCommands } from './order-commands';
 import { addPaymentCommands } from './payment-commands';
-import { addReconcileCommand } from './reconcile-command';
+import { addReconcileCommand } from './reconcile';
 import { addSellerCommands } from './seller-commands';
 import type { Services } from './services';
-import { addStatusCommand } from './status-command';
+import { addStatusCommand } from './status';
 import { addWebhookCommands } from './webhook-commands';
 
 /**

@@ -14,7 +14,7 @@ import { type AccountOptions, addAccountOptions, toAccountSettings } from './acc
 import { uuid } from './arguments';
 import { UsageError } from './cli-error';
 import { type Row, print, toMode } from './output';
-import { requireAccount, sellerNotFound } from './look-up';
+import { requireAccount, sellerNotFound } from './selection';
 import type { Services } from './services';
 
 export function addSellerCommands(program: Command, services: Services): void {

@@ -7,9 +7,8 @@ import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
 import { toWebhookEventBody } from '../orders/webhook-response-mapper';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
-import { type ManyOptions, addManyOptions, confirm, requireScope } from './change-many';
+import { type ManyOptions, addManyOptions, confirm, requireScope, requireAccount, requireOrderIds } from './selection';
 import { CliError, UsageError } from './cli-error';
-import { requireAccount, requireOrderIds } from './look-up';
 import { print } from './output';
 import type { Services } from './services';
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { httpSettings, rateLimitSettings } from './http-settings';
-import { encryptionSettings } from './encryption-settings';
+import { encryptionSettings, databaseSettings, processSettings } from './process-settings';
 import { checkoutSettings, orderSettings, backgroundSettings, workflowSettings } from './order-settings';
-import { databaseSettings, processSettings } from './process-settings';
 import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
 

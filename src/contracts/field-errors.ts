@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
-import type { FieldError } from './problem-schema';
+import type { FieldError } from './problem';
 import { FIELD_ERROR_CODES, type FieldErrorCode } from './problem-table';
 
 /** The maximum number of errors that a response reports: a small request could otherwise cause a large response. */

@@ -9,7 +9,19 @@ import {
   UNSUCCESSFUL_REASONS,
   type UnsuccessfulReason,
 } from '../domain/status';
-import { anyOf, openEnum } from './open-enum';
+
+/**
+ * A string whose description names the known values. An `enum` in the document would make generated clients fail at a
+ * value that was added later.
+ */
+export const openEnum = <T extends string>(known: readonly [T, ...T[]], description: string) =>
+  z.enum(known).meta({ description, override: { enum: undefined } });
+
+/** The values as text: `` `a`, `b` or `c` ``. */
+export function anyOf(values: readonly string[]): string {
+  const quoted = values.map((value) => `\`${value}\``);
+  return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
+}
 
 const ID = '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34';
 const PAY_LINK_ID = '9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65';

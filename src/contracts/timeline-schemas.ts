@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ORDER_EVENTS } from '../domain/status';
-import { anyOf } from './open-enum';
-import { actor, channel, orderStatus, paymentTerm, timestamp } from './order-schemas';
+import { anyOf, actor, channel, orderStatus, paymentTerm, timestamp } from './order-schemas';
 import { attemptFields, nextAttempt, sequence, webhookId, webhookState } from './webhook-response-schemas';
 
 const reason = z.string().nullable().meta({ description: 'Human-readable reason, if given' });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ATTEMPT_ERRORS, WEBHOOK_STATES } from '../domain/webhook';
-import { anyOf } from './open-enum';
-import { orderId, orderReference, timestamp } from './order-schemas';
+import { anyOf, orderId, orderReference, timestamp } from './order-schemas';
 
 const milliseconds = z
   .number()

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ORDER_EVENTS, type OrderEvent } from '../domain/status';
-import { anyOf, openEnum } from './open-enum';
-import { actor, orderSchema, orderStatus, sellerSchema, timestamp } from './order-schemas';
+import { anyOf, openEnum, actor, orderSchema, orderStatus, sellerSchema, timestamp } from './order-schemas';
 
 const event: z.ZodType<OrderEvent | (string & Record<never, never>)> = openEnum(
   ORDER_EVENTS,

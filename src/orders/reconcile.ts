@@ -1,4 +1,4 @@
-import { toStatusWebhook } from '../contracts/status-webhooks';
+import { toStatusWebhook } from '../contracts/webhook-mapper';
 import {
   type StoredOrder,
   findOrder,

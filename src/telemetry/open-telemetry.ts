@@ -10,7 +10,7 @@ import type { Middleware } from 'koa';
 import { traceIdOf } from '../domain/request-context';
 import type { WebhookRequest, WebhookSender } from '../webhooks/send';
 import { currentRequestContext } from './current-request-context';
-import { routeOf } from './route';
+import { routeOf } from './metrics';
 import type { Tracing } from './tracing';
 
 /** Exports spans by OTLP (http/protobuf). The OTEL_* variables configure exporter, batches, sampler and resource. */

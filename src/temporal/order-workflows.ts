@@ -24,7 +24,7 @@ import {
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
-import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
+import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
 import { type ChangeRequest, type Order, type OrderState, stateOf } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import type { WebhookSelection } from '../domain/webhook';

@@ -3,7 +3,7 @@
 import type { z } from 'zod';
 import type * as client from '../../packages/client/src/contract-types';
 import type { CreatedOrderBody, OrderBody } from '../../src/contracts/order-schemas';
-import type { ProblemBody } from '../../src/contracts/problem-schema';
+import type { ProblemBody } from '../../src/contracts/problem';
 import type {
   createOrderRequestSchema,
   orderListQuerySchema,

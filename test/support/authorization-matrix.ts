@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { EXAMPLES, GUIDES } from '../../src/api/guides';
+import { EXAMPLES, GUIDES } from '../../src/api/docs-page';
 import { BASE } from './api';
 
 /** Who owns the object that a path refers to. */

@@ -4,7 +4,7 @@ import { findOrder } from '../../src/db/find-orders';
 import { type Creation, insertOrder, saveChange } from '../../src/db/save-order';
 import { insertSeller } from '../../src/db/sellers';
 import { type WebhookRef, findPendingWebhooks } from '../../src/db/webhook-events';
-import { toStatusWebhook } from '../../src/contracts/status-webhooks';
+import { toStatusWebhook } from '../../src/contracts/webhook-mapper';
 import { type Order, type OrderFacts, withChange } from '../../src/domain/order';
 import { FACTS, applyEvents } from './domain-orders';
 

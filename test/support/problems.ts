@@ -1,4 +1,4 @@
-import { type ProblemBody, problemSchema } from '../../src/contracts/problem-schema';
+import { type ProblemBody, problemSchema } from '../../src/contracts/problem';
 import type { ApiResponse } from './api';
 
 const strict = problemSchema.strict();

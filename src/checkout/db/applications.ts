@@ -129,9 +129,22 @@ export async function recordReferral(db: DbClient, applicationId: string): Promi
   ]);
 }
 
-/** Records that the customer has to act on the lender's page at this URL. */
-export async function recordAction(db: DbClient, applicationId: string, url: string): Promise<void> {
-  await db.query('update application set action_url = $2 where id = $1 and decision is null', [applicationId, url]);
+/**
+ * Records that the customer has to act on the lender's page at this URL. Ignores the answer of a call from before the
+ * customer's last return.
+ * @param returnedAt of the application as the lender was asked about it
+ */
+export async function recordAction(
+  db: DbClient,
+  applicationId: string,
+  url: string,
+  returnedAt: Date | null,
+): Promise<void> {
+  await db.query(
+    `update application set action_url = $2
+     where id = $1 and decision is null and date_trunc('milliseconds', returned_at) is not distinct from $3`,
+    [applicationId, url, returnedAt],
+  );
 }
 
 /**

@@ -158,11 +158,13 @@ const TIME_TO_START = `now() - interval '10 seconds'`;
 /**
  * Finds orders whose checkout has had something left to do for some seconds: an application without a decision, a
  * decision or an agreement that the order does not show, or a payment that is not over. After `failed`, and after
- * `declined` if the order allows Pay now, the next step is the customer's.
+ * `declined` if the customer can pay now, the next step is the customer's.
+ * @param canPayNow by the kind of account
  */
 export async function findUnfinishedCheckouts(
   db: DbClient,
   limit: number,
+  canPayNow: { sandbox: boolean; live: boolean },
 ): Promise<{ id: string; sellerId: string }[]> {
   const { rows } = await db.query<{ id: string; sellerId: string }>(
     `select id, seller_id as "sellerId" from checkout_order where id in (
@@ -172,10 +174,11 @@ export async function findUnfinishedCheckouts(
        where a.closed_at is null and a.purged_at is null and (
          o.status in ('PENDING', 'APPROVED') and a.decision is null and a.submitted_at < ${TIME_TO_START}
          or o.status = 'PENDING' and a.decided_at < ${TIME_TO_START}
-           and (a.decision = 'approved' or a.decision = 'declined' and 'PAY_NOW' <> all(o.allowed_payment_terms))
+           and (a.decision = 'approved' or a.decision = 'declined'
+             and not ('PAY_NOW' = any(o.allowed_payment_terms) and case when o.sandbox then $2::boolean else $3 end))
          or o.status = 'APPROVED' and a.agreed_at < ${TIME_TO_START}))
      order by random() limit $1`,
-    [limit],
+    [limit, canPayNow.sandbox, canPayNow.live],
   );
   return rows;
 }

@@ -17,13 +17,15 @@ interface ChoiceOptions extends FormContext {
   /** The calendar date that the repayments count from. */
   today: string;
   lenderName: string;
+  /** What the customer has chosen before, if that could not be reported to the order. */
+  chosen: PaymentTerm | undefined;
   /** True if the form was sent without a choice. */
   isMissing: boolean;
 }
 
 /** The payment method, with its price. The button comes before the details of the cost, so that phones show it. */
 export function choicePage(options: ChoiceOptions): Page {
-  const { order, quote, lenderName, isMissing } = options;
+  const { order, quote, lenderName, chosen, isMissing } = options;
   const [first] = order.allowedPaymentTerms;
   return {
     status: isMissing ? 422 : 200,
@@ -37,7 +39,7 @@ export function choicePage(options: ChoiceOptions): Page {
             PAYMENT_TERM,
             html`<h1>${QUESTION}</h1>`,
             order.allowedPaymentTerms.map((term) => option(options, term)),
-            { error: isMissing ? MISSING : undefined },
+            { chosen, error: isMissing ? MISSING : undefined },
           )} <button>Continue</button>`,
       )}
       ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)}

@@ -22,9 +22,10 @@ export async function refreshPayment(
   const { id, status, sandbox } = payment;
   const latest = isInProgress(status) ? await statusOf(providerOf(payments, sandbox), payment) : status;
   await recordPaymentStatus(db, id, latest);
-  if (latest !== 'paid') return latest;
-  const recorded = await findPaymentStatus(db, id);
-  if (!recorded || isCurrent(recorded)) return latest;
+  const recorded = (await findPaymentStatus(db, id)) ?? latest;
+  // An answer that contradicts a final one was not recorded.
+  if (latest !== 'paid') return recorded;
+  if (isCurrent(recorded)) return latest;
   if (recorded !== 'refunded') await providerOf(payments, sandbox).refund(id);
   return recorded;
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { Problem } from '../problem';
-import { type ProblemBody, PROBLEM_TYPE, problemSchema } from '../problem-schema';
+import { Problem, type ProblemBody, PROBLEM_TYPE, problemSchema } from '../problem';
 import { PROBLEMS, type ProblemCode, problemEntry } from '../problem-table';
 import { HEADERS, STANDARD_HEADERS, sometimes } from './headers';
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
-import { repeatJobs } from '../../concurrency/repeat-jobs';
+import { repeatJobs } from '../../concurrency';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
 import type { OrderWorkflows } from '../../temporal/order-workflows';

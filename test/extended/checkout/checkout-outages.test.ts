@@ -27,7 +27,10 @@ describe('while Temporal is unavailable', () => {
     expect([refused.status, refused.heading]).toEqual([503, 'The service is temporarily unavailable']);
     expect(refused.text).toContain('Nothing is lost');
     expect(refused.text).toContain('Test Shop Ltd');
-    expect((await fresh.look()).heading).toBe('How would you like to pay?');
+    const again = await fresh.look();
+    expect(again.heading).toBe('How would you like to pay?');
+    // The choice was saved.
+    expect(again.text.match(/value="(PAY_\w+)"[^>]* checked/)?.[1]).toBe('PAY_NOW');
     await begun.send('application', BUSINESS);
     expect((await begun.look()).heading).toBe('Waiting for the decision');
     proxy.restore();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import type { ProblemBody } from '../../../src/contracts/problem-schema';
+import type { ProblemBody } from '../../../src/contracts/problem';
 import { findOrder } from '../../../src/db/find-orders';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';

@@ -1,4 +1,4 @@
-import { readWork } from '../../../src/cli/status-checks';
+import { readWork } from '../../../src/cli/status';
 import type { Lender } from '../../../src/checkout/lender/lender';
 import { createSandboxLender } from '../../../src/checkout/lender/sandbox';
 import { markRowBehind } from '../../../src/db/save-order';

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { inBrowser, launchChromium } from '../../support/chromium';
 import { BASE } from '../../support/api';
-import { EXAMPLES, GUIDES } from '../../../src/api/guides';
+import { EXAMPLES, GUIDES } from '../../../src/api/docs-page';
 import { PROBLEM_CODES } from '../../../src/contracts/problem-table';
 import { expectProblem } from '../../support/problems';
 import { useSharedStack } from '../../support/shared-stack';

@@ -1,4 +1,4 @@
-import { clientNetwork } from '../../../src/api/client-network';
+import { clientNetwork } from '../../../src/api/rate-limit';
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

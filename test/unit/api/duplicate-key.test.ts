@@ -1,4 +1,4 @@
-import { findDuplicateKey } from '../../../src/api/duplicate-key';
+import { findDuplicateKey } from '../../../src/api/json-errors';
 
 test.each([
   ['{"a":1,"b":2,"a":3}', '/a'],

@@ -1,4 +1,4 @@
-import { createCallerLookup } from '../../../src/api/find-caller';
+import { createCallerLookup } from '../../../src/api/authenticate';
 import { keyDigest } from '../../../src/db/api-keys';
 import type { Db } from '../../../src/db/pool';
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describeSyntaxError, findSyntaxError } from '../../../src/api/syntax-error';
+import { describeSyntaxError, findSyntaxError } from '../../../src/api/json-errors';
 import { jsonTestSuite } from '../../support/json-test-suite';
 
 /** `§` precedes the error. */

@@ -72,6 +72,7 @@ const CHOICE: Page = choicePage({
   quote,
   today: '2026-03-01',
   lenderName: 'Sandbox Lender',
+  chosen: undefined,
   isMissing: false,
 });
 

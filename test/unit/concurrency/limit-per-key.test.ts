@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { WAITED_TOO_LONG, limitPerKey } from '../../../src/concurrency/limit-per-key';
+import { WAITED_TOO_LONG, limitPerKey } from '../../../src/concurrency';
 
 /** Work that runs until it is finished. */
 function createWork(maxWaitMs?: number) {

@@ -1,5 +1,4 @@
-import { Problem } from '../../../src/contracts/problem';
-import { problemSchema } from '../../../src/contracts/problem-schema';
+import { Problem, problemSchema } from '../../../src/contracts/problem';
 import { PROBLEMS } from '../../../src/contracts/problem-table';
 
 const strict = problemSchema.strict();

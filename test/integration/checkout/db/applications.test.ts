@@ -2,7 +2,9 @@ import {
   findApplication,
   purgeApplicantData,
   recordAgreement,
+  recordAction,
   recordDecision,
+  recordReturn,
   recordReferral,
   storeApplication,
   upsertPaymentTerm,
@@ -32,6 +34,9 @@ const APPLICANT = {
 const BROWSER = Buffer.alloc(32, 1);
 const DAY_MS = 86_400_000;
 const AGREED_AT = new Date('2027-01-15T12:00:00.000Z');
+
+/** Customers of sandbox and live accounts can pay now. */
+const PAY_NOW = { sandbox: true, live: true };
 
 const database = useDatabase('test');
 
@@ -99,7 +104,7 @@ async function unfinished(): Promise<string[]> {
     `update application set submitted_at = submitted_at - interval '2 minutes',
        decided_at = decided_at - interval '2 minutes', agreed_at = agreed_at - interval '2 minutes'`,
   );
-  return (await findUnfinishedCheckouts(database.db, 10)).map(({ id }) => id);
+  return (await findUnfinishedCheckouts(database.db, 10, PAY_NOW)).map(({ id }) => id);
 }
 
 test('a checkout is unfinished from the application until the order shows the decision, but not at once', async () => {
@@ -110,7 +115,7 @@ test('a checkout is unfinished from the application until the order shows the de
   await saveChanges(database.db, pending);
   expect(await unfinished()).toEqual([]);
   await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
-  expect(await findUnfinishedCheckouts(database.db, 10)).toEqual([]);
+  expect(await findUnfinishedCheckouts(database.db, 10, PAY_NOW)).toEqual([]);
   expect(await unfinished()).toEqual([id]);
   // The decision is recorded, but the order does not show it yet.
   const decision = { kind: 'approved', offer: { instalments: [] } } as const;
@@ -136,6 +141,35 @@ test.each<[LenderDecision, readonly PaymentTerm[], boolean]>([
     expect(await unfinished()).toEqual(isUnfinished ? [id] : []);
   },
 );
+
+test('after a decline of an order that allows Pay now, the checkout is unfinished if its account has no bank', async () => {
+  const order = await insertNewOrder(database.db);
+  await saveChanges(database.db, applyEvents(order, 'signup_started'));
+  await upsertPaymentTerm(database.db, order.id, 'PAY_LATER');
+  await storeApplication(database.db, order.id, { applicant: APPLICANT, browserDigest: BROWSER });
+  const { id } = (await findApplication(database.db, order.id))!;
+  await recordDecision(database.db, id, { kind: 'declined', code: 'other' });
+  expect(await unfinished()).toEqual([]);
+  expect(await findUnfinishedCheckouts(database.db, 10, { sandbox: true, live: false })).toMatchObject([
+    { id: order.id },
+  ]);
+});
+
+test('an action that the lender asked for before the customer came back is not shown again', async () => {
+  const order = await insertNewOrder(database.db);
+  await saveChanges(database.db, applyEvents(order, 'signup_started'));
+  await upsertPaymentTerm(database.db, order.id, 'PAY_LATER');
+  await storeApplication(database.db, order.id, { applicant: APPLICANT, browserDigest: BROWSER });
+  const application = () => findApplication(database.db, order.id).then((found) => found!);
+  const { id } = await application();
+  await recordAction(database.db, id, 'https://lender.example/1', null);
+  expect(await recordReturn(database.db, order.id)).toBe(true);
+  // Another worker's call, or one that was repeated.
+  await recordAction(database.db, id, 'https://lender.example/1', null);
+  expect((await application()).actionUrl).toBeNull();
+  await recordAction(database.db, id, 'https://lender.example/2', (await application()).returnedAt);
+  expect((await application()).actionUrl).toBe('https://lender.example/2');
+});
 
 test('the checkout of an APPROVED order is unfinished while its decision is missing, as after a restore, unless purged', async () => {
   const order = await insertNewOrder(database.db);
@@ -299,7 +333,7 @@ test('unfinished checkouts are found by small indexes, whatever the number of cl
   );
   await closeApplications(db);
   await db.query('analyze application, orders');
-  const plan = await queryPlan(db, (explaining) => findUnfinishedCheckouts(explaining, 500));
+  const plan = await queryPlan(db, (explaining) => findUnfinishedCheckouts(explaining, 500, PAY_NOW));
   expect(plan).toMatch(/application_open/);
   expect(plan).not.toMatch(/Seq Scan on (application|orders)/);
 });

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import { createCheckoutActivities } from '../../../../activities/checkout-activities';
 import { cancelPayment, checkPayment, createPayment, startAtBank } from '../../../../src/checkout/customer-payments';
@@ -68,12 +69,23 @@ function failingDb(db: Db, wrap: Wrap): Db {
   return new Proxy(pool, { get: (it, name) => (name === 'connect' ? connect : (Reflect.get(it, name) as unknown)) });
 }
 
-/** A bank whose answers get lost, or arrive when another step has been made. */
-function failingBank(bank: PaymentProvider, wrap: Wrap, random: Seeded): PaymentProvider {
+/**
+ * A bank whose answers get lost, or arrive when another step has been made, and then contradict what others have been
+ * told meanwhile.
+ */
+function failingBank(
+  bank: PaymentProvider,
+  { wrap, faults, gate }: ReturnType<typeof createFaults> & { gate: EventEmitter },
+  random: Seeded,
+): PaymentProvider {
   const late =
     <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {
       const answer = await call(...args);
+      if (random.chance(2 * faults.rate)) {
+        gate.emit('held');
+        await once(gate, 'open');
+      }
       for (let turns = random.between(0, 4); turns > 0; turns--) await new Promise(setImmediate);
       return answer;
     };
@@ -107,6 +119,8 @@ async function run(seed: number) {
   const { db } = database;
   const random = seeded(seed);
   const { faults, wrap } = createFaults(random);
+  const gate = new EventEmitter();
+  gate.setMaxListeners(100);
   const unsafeDb = failingDb(db, wrap);
   const order = await insertNewOrder(db);
   const { id, payLinkId } = order;
@@ -116,7 +130,7 @@ async function run(seed: number) {
     holdExpiry: wrap(() => Promise.resolve()),
   } as unknown as OrderWorkflows;
   const bank = createSandboxBank(createSandboxPaymentStore(db), 'https://bank.example', 0);
-  const payments = guardPayments({ sandbox: undefined, live: failingBank(bank, wrap, random) });
+  const payments = guardPayments({ sandbox: undefined, live: failingBank(bank, { wrap, faults, gate }, random) });
   const deps: CheckoutDependencies = {
     core: createOrderCore({ db: unsafeDb, workflows }),
     db: unsafeDb,
@@ -140,9 +154,15 @@ async function run(seed: number) {
 
   /** One pass of the checkout's workflow. Its steps are repeated until they succeed, in the worker's own time. */
   async function proceed(): Promise<void> {
-    const result = await activities.askForResult(id);
-    for (const report of result.reports) await activities.reportToOrder(id, report);
-    if (result.hasPayment) await activities.reversePayments(id);
+    const step = await activities.findNextStep(id);
+    const result = step === 'ask the bank' ? await activities.askBank(id) : undefined;
+    if (result === 'paid') {
+      const paid = { reason: null, paymentTerm: 'PAY_NOW' } as const;
+      await activities.reportToOrder(id, { event: 'approved', actor: 'checkout', ...paid });
+      await activities.reportToOrder(id, { event: 'completed', actor: 'customer', ...paid });
+    }
+    const isOver = step === 'keep or refund' || result === 'paid' || result === 'the order is closed';
+    if (isOver && !(await activities.keepPayment(id))) await activities.refundPayments(id);
   }
 
   const lastPaymentId = async (): Promise<string | undefined> => {
@@ -195,13 +215,21 @@ async function run(seed: number) {
   const make = (step: () => Promise<unknown>): Promise<unknown> => step().catch(() => undefined);
   await tell('signup_started');
   await make(steps[0]!);
+  const pending: Promise<unknown>[] = [];
   for (let made = 0; made < STEPS; made++) {
     const isEnding = made > 2 && random.chance(0.12);
     const chosen = Array.from({ length: random.between(1, 3) }, () => random.pick(steps));
-    await Promise.all([...chosen, ...(isEnding ? [random.pick(endings)] : [])].map(make));
+    const held = once(gate, 'held');
+    const all = Promise.all([...chosen, ...(isEnding ? [random.pick(endings)] : [])].map(make));
+    pending.push(all);
+    // The next steps overtake a bank whose answer is late.
+    await Promise.race([all, held]);
+    if (random.chance(0.4)) gate.emit('open');
   }
 
   faults.rate = 0;
+  gate.emit('open');
+  await Promise.all(pending);
   for (let pass = 0; pass < 4; pass++) await make(proceed);
   if ((await findOrder(db, id))!.status !== 'SUCCESSFUL') await make(() => tell('cancel', { actor: 'seller' }));
   for (let pass = 0; pass < 4; pass++) await proceed();

@@ -2,6 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createCheckoutActivities } from '../../../../activities/checkout-activities';
 import type { OrderWorkflows } from '../../../../src/temporal/order-workflows';
+import { findOrder } from '../../../../src/db/find-orders';
 import { createOrderCore } from '../../../../src/checkout/order-core';
 import { findLastPayment, readPaymentBacklog, recordPaymentStatus } from '../../../../src/checkout/db/payments';
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
@@ -48,7 +49,7 @@ async function insertPayment(
   return order.id;
 }
 
-/** Makes one attempt at the activity, as the checkout's workflow does. */
+/** Makes one attempt to keep or refund an order's payments, as the checkout's workflow does. */
 function reverse(orderId: string, live: PaymentProvider = bank): Promise<void> {
   const activities = createCheckoutActivities({
     db: database.db,
@@ -57,9 +58,9 @@ function reverse(orderId: string, live: PaymentProvider = bank): Promise<void> {
     core: createOrderCore({ db: database.db, workflows: {} as OrderWorkflows }),
     checkoutBaseUrl: 'https://pay.example',
   });
-  return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
-    activities.reversePayments(orderId),
-  );
+  return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(async () => {
+    if (!(await activities.keepPayment(orderId))) await activities.refundPayments(orderId);
+  });
 }
 
 async function paymentOf(orderId: string): Promise<{ id: string; status: PaymentStatus; isClosed: boolean }> {
@@ -212,3 +213,93 @@ test.each<[PaymentStatus, PaymentStatus, number]>([
     expect([(await paymentOf(id)).status, refund.mock.calls.length]).toEqual([last, refunds]);
   },
 );
+
+describe('a bank that contradicts its final answer', () => {
+  /** Answers only after `meanwhile`, as another process with another answer would. */
+  const answering = (status: PaymentStatus, meanwhile: () => Promise<unknown> = () => Promise.resolve()) =>
+    ({
+      ...bank,
+      async statusOf() {
+        await meanwhile();
+        return status;
+      },
+    }) as PaymentProvider;
+  const refresh = async (orderId: string, live: PaymentProvider) =>
+    refreshPayment(
+      { db: database.db, payments: { sandbox: undefined, live } },
+      (await findLastPayment(database.db, orderId))!,
+    );
+  const saveEvents = async (orderId: string, ...events: OrderEvent[]) => {
+    const order = (await findOrder(database.db, orderId))!;
+    const requests = events.map((event) => request(event, { channel: 'hosted_checkout' }));
+    await saveChanges(database.db, applyEvents(order, ...requests));
+  };
+
+  test.each<PaymentStatus>(['refused', 'cancelled', 'pending', 'processing'])(
+    'confirmed, then %s: the payment stays paid and completes its order',
+    async (later) => {
+      const id = await insertPayment(['signup_started']);
+      const payment = (await paymentOf(id)).id;
+      const found = await refresh(
+        id,
+        answering(later, () => recordPaymentStatus(database.db, payment, 'paid')),
+      );
+      expect([found, await paymentOf(id)]).toMatchObject(['paid', { status: 'paid', isClosed: false }]);
+      await saveEvents(id, 'approved', 'completed');
+      await reverse(id);
+      expect([await paymentOf(id), refund.mock.calls]).toMatchObject([{ status: 'paid', isClosed: true }, []]);
+    },
+  );
+
+  test.each<PaymentStatus>(['refused', 'cancelled'])(
+    '%s, then confirmed after the order was cancelled: the money is sent back, once',
+    async (first) => {
+      const id = await insertPayment(['signup_started']);
+      const payment = (await paymentOf(id)).id;
+      const late = answering('paid', async () => {
+        await recordPaymentStatus(database.db, payment, first);
+        await saveEvents(id, 'cancel');
+      });
+      await refresh(id, late);
+      await reverse(id);
+      expect([refund.mock.calls, (await paymentOf(id)).isClosed, await toReverse()]).toEqual([[[payment]], true, 0]);
+    },
+  );
+
+  test('refused, then confirmed after another payment completed the order: only the first one is sent back', async () => {
+    const id = await insertPayment(['signup_started']);
+    const [first, { db }] = [(await paymentOf(id)).id, database];
+    const late = answering('paid', async () => {
+      await recordPaymentStatus(db, first, 'refused');
+      await db.query("insert into payment (order_id, bank, status) values ($1, 'elm', 'paid')", [id]);
+      await saveEvents(id, 'approved', 'completed');
+      await db.query("update payment set started_at = now() - interval '1 day' where bank = 'oak' and order_id = $1", [
+        id,
+      ]);
+    });
+    await refresh(id, late);
+    await reverse(id);
+    const { rows } = await db.query<{ status: string }>(
+      'select status from payment where order_id = $1 order by bank',
+      [id],
+    );
+    expect([refund.mock.calls, rows.map(({ status }) => status)]).toEqual([[[first]], ['paid', 'refused']]);
+  });
+
+  test('confirmed twice, to two processes at the same time: it is kept once', async () => {
+    const id = await insertPayment(['signup_started']);
+    const found = await Promise.all([refresh(id, answering('paid')), refresh(id, answering('paid'))]);
+    await saveEvents(id, 'approved', 'completed');
+    await Promise.all([reverse(id), reverse(id)]);
+    expect([found, await paymentOf(id), refund.mock.calls]).toMatchObject([['paid', 'paid'], { status: 'paid' }, []]);
+  });
+
+  test('confirmed after another flow completed the order, and then refused: it is sent back, and stays so', async () => {
+    const id = await insertPayment(COMPLETED);
+    expect(await refresh(id, answering('paid'))).toBe('paid');
+    cancel.mockResolvedValue('paid');
+    await reverse(id);
+    expect([(await paymentOf(id)).status, refund.mock.calls.length]).toEqual(['refunded', 1]);
+    expect(await refresh(id, answering('refused'))).toBe('refunded');
+  });
+});

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { METHODS } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { traceIdOf } from '../domain/request-context';
 import { requestContextFields, withRequestContext } from '../telemetry/current-request-context';
 import type { State } from './context';
+import { httpDuration, httpProblems, httpRequests, orderReads, routeOf } from '../telemetry/metrics';
 
 const VALID_ID = /^[\w.:/+=-]{1,128}$/;
 
@@ -78,3 +80,25 @@ export function requestLog(log: Logger): Middleware<State> {
 
 /** A new id replaces the client's `X-Request-Id` if that is missing or invalid. */
 const requestIdOf = (given: string): string => (VALID_ID.test(given) ? given : randomUUID());
+
+/** Counts requests, their durations, the codes of their problems, and the sources of reads. */
+export function requestMetrics(): Middleware<State> {
+  return async (ctx, next) => {
+    const end = httpDuration.startTimer();
+    try {
+      await next();
+    } finally {
+      const method = knownMethod(ctx.method);
+      const route = routeOf(ctx);
+      const { problemCode } = ctx.state;
+      const source = ctx.response.get('Order-Source');
+      end({ method, route });
+      httpRequests.inc({ method, route, status: ctx.status });
+      if (problemCode !== undefined) httpProblems.inc({ status: ctx.status, code: problemCode });
+      if (source !== '') orderReads.inc({ source });
+    }
+  };
+}
+
+/** Node's parser also accepts the methods of RTSP. */
+const knownMethod = (method: string): string => (METHODS.includes(method) ? method : 'other');

@@ -1,10 +1,10 @@
 import type { EventEmitter } from 'node:events';
 import bodyParser from 'koa-bodyparser';
-import { toPointer } from '../contracts/field-errors';
-import { Problem, invalidRequest } from '../contracts/problem';
+import type { z } from 'zod';
+import { toPointer, MAX_ERRORS, fieldErrors, fromPointer } from '../contracts/field-errors';
+import { Problem, invalidRequest, type FieldError } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
-import { findDuplicateKey } from './duplicate-key';
-import { describePlace, describeSyntaxError } from './syntax-error';
+import { findDuplicateKey, describePlace, describeSyntaxError } from './json-errors';
 
 /**
  * An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it.
@@ -100,4 +100,34 @@ function toProblem(error: Error & { type?: string; status?: number; body?: strin
     default:
       return new Problem('malformed_json', 'The body could not be read.', { cause: error });
   }
+}
+
+/**
+ * @param further errors to report beside the schema's, except for fields that the schema refuses. Ignored if the body
+ *   matches the schema.
+ * @throws Problem `invalid_request` with an error for every invalid field
+ */
+export function validate<T extends z.ZodType>(
+  schema: T,
+  body: unknown,
+  further: readonly FieldError[] = [],
+): z.infer<T> {
+  const { data, error } = schema.safeParse(body, { reportInput: true });
+  if (!error) return data;
+  const errors = fieldErrors(error, schema);
+  const failing = new Set(errors.map(({ pointer }) => pointer));
+  throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS));
+}
+
+/** @throws Problem `invalid_request` with an error for every invalid search parameter */
+export function validateQuery<T extends z.ZodType>(schema: T, query: Context['query']): z.infer<T> {
+  const { data, error } = schema.safeParse(query, { reportInput: true });
+  if (!error) return data;
+  const errors = fieldErrors(error, schema).map(({ code, detail, pointer = '' }): FieldError => {
+    const parameter = fromPointer(pointer);
+    // Koa parses a repeated parameter as an array.
+    const isRepeated = code !== 'unknown_field' && Array.isArray(query[parameter]);
+    return { ...(isRepeated ? { code: 'invalid_type', detail: 'must be given once' } : { code, detail }), parameter };
+  });
+  throw invalidRequest(errors);
 }

@@ -1,6 +1,9 @@
+import type { Router } from '@koa/router';
+import type Koa from 'koa';
+import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
 import { isUuid } from '../domain/uuid';
-import type { Context } from './context';
+import type { Context, State } from './context';
 
 /** What a template or an empty variable leaves in a path: `{order_id}`, `<order_id>`, `:order_id`, `$ORDER_ID`, `null`. */
 const PLACEHOLDER =
@@ -42,4 +45,30 @@ function hintFor(path: string, basePaths: readonly string[]): string {
   return basePaths.some((one) => path.startsWith(`${one}/`))
     ? 'The API reference at /docs/ lists all paths.'
     : `The paths of the API begin with ${basePath}/, and the API reference at /docs/ lists them.`;
+}
+
+/**
+ * Adds the router. An unsupported method on one of its paths gets a 405, and OPTIONS a 204, both with `Allow`.
+ * @param limit rate-limits these requests, because no route counts them
+ */
+export function mount(app: Koa<State>, router: Router<State>, limit: Middleware<State> = (_, next) => next()): void {
+  app.use(router.routes());
+  app.use(async (ctx, next) => {
+    const matched = router.match(ctx.path, ctx.method);
+    if (matched.path.length === 0 || matched.route) {
+      await next();
+      return;
+    }
+    const allowed = [...new Set(matched.path.flatMap((layer) => layer.methods))].sort().join(', ');
+    await limit(ctx, () => {
+      if (ctx.method !== 'OPTIONS') throw methodNotAllowed(allowed);
+      ctx.set('Allow', allowed);
+      ctx.status = 204;
+      return Promise.resolve();
+    });
+  });
+}
+
+function methodNotAllowed(allow: string): Problem {
+  return new Problem('method_not_allowed', `This path supports ${allow}.`, { headers: { Allow: allow } });
 }

@@ -1,3 +1,10 @@
+import type { Command } from 'commander';
+import { CHECKOUT_TASK_QUEUE } from '../checkout/checkout-workflows';
+import { loadHostedCheckoutConfig } from '../config';
+import { VERSION } from '../package';
+import { lendersOf } from '../providers';
+import { print, wantsJson } from './output';
+import type { Services } from './services';
 import { type PaymentBacklog, readPaymentBacklog } from '../checkout/db/payments';
 import type { Lenders } from '../checkout/lender/lender';
 import { countLiveAccounts } from '../db/accounts';
@@ -5,11 +12,33 @@ import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { schemaVersion, serverVersion, assertSchemaIsCurrent } from '../db/schema-check';
 import type { Db } from '../db/pool';
 import { probeWrite } from '../db/write-probe';
-import { countPollers, describeServer, missingSearchAttributes } from '../temporal/server';
+import { TASK_QUEUES, countPollers, describeServer, missingSearchAttributes } from '../temporal/server';
 import { countStuckRuns } from '../temporal/list-runs';
-import { VERSION } from '../package';
 import { reasonOf } from './cli-error';
-import type { Services } from './services';
+
+export function addStatusCommand(program: Command, services: Services): void {
+  const { db, temporal, env } = services;
+  program
+    .command('status')
+    .description('check every part and the work that waits; exit with 1 if something needs a person')
+    .action(async (_options: unknown, command: Command) => {
+      const lenders = lendersOf(loadHostedCheckoutConfig(env));
+      const queues = lenders.sandbox ? [...TASK_QUEUES, CHECKOUT_TASK_QUEUE] : TASK_QUEUES;
+      const [postgres, inTemporal, api, breakers, work] = await Promise.all([
+        checkPostgres(db),
+        checkTemporal(temporal, queues),
+        checkApi(env.ORDERS_URL),
+        checkBreakers(env.METRICS_URL),
+        readWork(db, lenders),
+      ]);
+      const checks = [...postgres, ...inTemporal, api, breakers, ...work.checks];
+      const needsPerson = checks.some(({ state }) => state === 'failed' || state === 'attention');
+      services.foundTrouble = needsPerson;
+      const status = needsPerson ? 'needs a person' : 'ok';
+      if (wantsJson(command)) await print(command, { status, version: VERSION, checks, ...work.numbers });
+      else await print(command, [...checks, { part: 'version', state: status, detail: VERSION }]);
+    });
+}
 
 /** `attention`: works, but a person should look. `unknown`: could not be checked. */
 type State = 'ok' | 'attention' | 'failed' | 'unknown';
@@ -38,7 +67,7 @@ async function check(part: string, run: () => Promise<Check>): Promise<Check> {
   return run().catch((error: unknown) => failed(part, reasonOf((error as Error).cause ?? error)));
 }
 
-export async function checkPostgres(db: () => Db): Promise<Check[]> {
+async function checkPostgres(db: () => Db): Promise<Check[]> {
   return [
     await check('postgres', async () => {
       await probeWrite(db());
@@ -90,7 +119,7 @@ export async function checkTemporal(connect: Services['temporal'], queues: reado
 }
 
 /** @param url of the API, without a path; undefined if it is not known */
-export async function checkApi(url: string | undefined): Promise<Check> {
+async function checkApi(url: string | undefined): Promise<Check> {
   if (!url) return unknown('api', 'set ORDERS_URL to check it');
   return check('api', async () => {
     const get = (path: string) => fetch(`${url}/health/${path}`, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });

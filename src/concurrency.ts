@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { E_TIMEOUT, Semaphore, withTimeout } from 'async-mutex';
+import type { Logger } from 'pino';
+
+/** Thrown by `run` if the work has waited for longer than `maxWaitMs`. The work has not started. */
+export const WAITED_TOO_LONG = E_TIMEOUT;
+
+/**
+ * Runs at most `limit` pieces of work of each key at the same time. Further ones wait in order.
+ * @param maxWaitMs the longest wait; without limit if it is missing
+ */
+export function limitPerKey(limit: number, maxWaitMs?: number) {
+  const create = () => (maxWaitMs === undefined ? new Semaphore(limit) : withTimeout(new Semaphore(limit), maxWaitMs));
+  const semaphores = new Map<string, ReturnType<typeof create>>();
+  return {
+    isFull: (key: string): boolean => semaphores.get(key)?.isLocked() ?? false,
+    /** @throws WAITED_TOO_LONG */
+    async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+      const semaphore = semaphores.get(key) ?? create();
+      semaphores.set(key, semaphore);
+      try {
+        return await semaphore.runExclusive(work);
+      } finally {
+        if (semaphore.getValue() === limit) semaphores.delete(key);
+      }
+    },
+  };
+}
+
+const MAX_QUERIES = 4;
+
+interface Lookup<T> {
+  key: string;
+  resolve: (found: T) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Returns a function that looks up a key. While the maximum number of queries runs, further keys wait and share the
+ * next query, so that a flood of unknown keys neither occupies the connections nor delays others.
+ * @param query returns what belongs to each of the keys, in their order
+ */
+export function batchLookups<T>(
+  query: (keys: readonly string[]) => Promise<readonly T[]>,
+): (key: string) => Promise<T> {
+  let running = 0;
+  let waiting: Lookup<T>[] = [];
+
+  async function run(): Promise<void> {
+    running++;
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        const found = await query(batch.map(({ key }) => key));
+        batch.forEach(({ resolve }, index) => resolve(found[index] as T));
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    running--;
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ key, resolve, reject });
+      if (running < MAX_QUERIES) void run();
+    });
+}
+
+/**
+ * Runs jobs again and again. One that fails is repeated in its next round.
+ * @param jobs each with the pause between two rounds, in ms
+ * @returns a function that stops the jobs and resolves once they have stopped
+ */
+export function repeatJobs(
+  jobs: readonly (readonly [job: () => Promise<unknown>, everyMs: number])[],
+  log: Logger,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  async function repeat(job: () => Promise<unknown>, everyMs: number): Promise<void> {
+    while (!signal.aborted) {
+      await job().catch((error: unknown) => log.warn({ err: error }, 'a background job failed, retrying later'));
+      await delay(everyMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  const running = Promise.all(jobs.map(([job, everyMs]) => repeat(job, everyMs)));
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}
