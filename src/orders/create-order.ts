@@ -8,15 +8,12 @@ import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
-import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { penceToPounds, formatPence } from '../domain/money';
 import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { type OrderFacts, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
-
-const DAY_MS = 86_400_000;
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
