@@ -157,7 +157,7 @@ def before_call(context, case, kwargs):
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):
         case.headers["Idempotency-Key"] = key[:200] + uuid.uuid4().hex
-    for name in ("created_from", "created_before"):
+    for name in ("created_from", "created_before", "updated_from"):
         if isinstance((case.query or {}).get(name), str):
             case.query[name] = MOMENTS[len(case.query[name]) % len(MOMENTS)]
     example = (case.query or {}).get("amount")
