@@ -7,7 +7,7 @@ if (!ctype_xdigit($cart)) {
     http_response_code(400);
     exit;
 }
-$shop = getenv('SHOP_URL') ?: 'http://127.0.0.1:' . (getenv('PORT') ?: 8080);
+$shop = getenv('SHOP_URL') ?: 'http://127.0.0.1:' . $_SERVER['SERVER_PORT'];
 $amount = 1234.50;
 for ($attempt = 1; ; $attempt++) {
     try {

@@ -32,7 +32,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
 
   async function jsonBody(ctx: Context, next: Next): Promise<void> {
     if (ctx.is('application/json') === false || ctx.get('Content-Type') === '') {
-      throw new Problem('unsupported_media_type', 'Send the body as application/json.');
+      throw new Problem('unsupported_media_type', 'Send the header "Content-Type: application/json" with the body.');
     }
     if (!/^(utf-?8)?$/i.test(ctx.request.charset) || isCompressed(ctx.get('Content-Encoding'))) {
       throw new Problem('unsupported_media_type', 'Send the body in UTF-8 and uncompressed.');

@@ -1,9 +1,46 @@
 import { penceToPounds } from '../domain/money';
-import type { Order, OrderFacts, Pricing } from '../domain/order';
+import { type Order, type OrderFacts, PAYMENT_TERMS, type Pricing } from '../domain/order';
+import { withOrderId } from '../domain/redirect-url';
 import type { CreatedOrderBody, OrderBody, PricingBody } from './order-schemas';
+import type { CreateOrderRequest } from './request-schemas';
 
 export function orderUrl(order: Pick<OrderFacts, 'payLinkId'>, checkoutBaseUrl: string): string {
   return `${checkoutBaseUrl}/pay/${order.payLinkId}/`;
+}
+
+/** What an order takes from its seller's account. */
+interface Account extends Pick<OrderFacts, 'sandbox' | 'pricing'> {
+  id: string;
+  name: string;
+  defaultRedirectUrl: string | null;
+  defaultCancelUrl: string | null;
+}
+
+/** @throws if neither the request nor the account has a redirect URL */
+export function toOrderFacts(
+  request: CreateOrderRequest,
+  account: Account,
+  { id, payLinkId }: Pick<OrderFacts, 'id' | 'payLinkId'>,
+): OrderFacts {
+  const redirectUrl = request.redirect_url ?? account.defaultRedirectUrl;
+  const cancelUrl = request.cancel_url ?? account.defaultCancelUrl;
+  if (redirectUrl === null) throw new Error('accountErrors refuses an order without a redirect URL');
+  return {
+    id,
+    sellerId: account.id,
+    sellerName: account.name,
+    sandbox: account.sandbox,
+    amountPence: request.amount,
+    reference: request.reference,
+    allowedPaymentTerms: request.allowed_payment_terms ?? PAYMENT_TERMS,
+    redirectUrl: withOrderId(redirectUrl, id),
+    cancelUrl: cancelUrl && withOrderId(cancelUrl, id),
+    webhookUrl: request.webhook_url ?? null,
+    payLinkId,
+    pricing: account.pricing,
+    source: request.source ?? null,
+    metaData: request.meta_data ?? null,
+  };
 }
 
 export function toCreatedOrderBody(order: OrderFacts, checkoutBaseUrl: string): CreatedOrderBody {

@@ -198,7 +198,7 @@ export const PROBLEMS = {
     title: 'The request body must be application/json',
     cause: 'The body is not `application/json`, its `charset` is not UTF-8, or it is compressed (`Content-Encoding`).',
     cure: 'Set `Content-Type: application/json`, and send the body uncompressed. Nothing changed.',
-    example: { detail: 'Send the body as application/json.' },
+    example: { detail: 'Send the header "Content-Type: application/json" with the body.' },
   },
   invalid_request: {
     status: 422,

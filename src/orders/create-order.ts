@@ -1,17 +1,16 @@
 import { randomUUID, createHash } from 'node:crypto';
 import { invalidRequest, Problem, type FieldError } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
-import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
+import { orderUrl, toCreatedOrderBody, toOrderFacts } from '../contracts/order-mapper';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
 import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
-import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { penceToPounds, formatPence } from '../domain/money';
-import { type OrderFacts, PAYMENT_TERMS } from '../domain/order';
-import { withOrderId } from '../domain/redirect-url';
+import { MAX_EXPIRY_DAYS } from '../domain/limits';
+import { PAYMENT_TERMS } from '../domain/order';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
 
@@ -77,7 +76,7 @@ async function tryToCreate(
 ): Promise<CreatedOrder | undefined> {
   const requestDigest = toRequestDigest(request);
   try {
-    const facts = factsOf(seller, request);
+    const facts = toOrderFacts(request, seller, { id: randomUUID(), payLinkId: randomUUID() });
     const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
     const order = await insertOrder(deps.insertDb, facts, {
       by: { actor: 'seller', channel: 'api' },
@@ -101,29 +100,6 @@ async function tryToCreate(
   }
   if (key === undefined) throw new Error('the insert returned no row without a conflict');
   return replay(deps, seller.id, key, requestDigest);
-}
-
-function factsOf(seller: Seller, request: CreateOrderRequest): OrderFacts {
-  const id = randomUUID();
-  const redirectUrl = request.redirect_url ?? seller.defaultRedirectUrl;
-  const cancelUrl = request.cancel_url ?? seller.defaultCancelUrl;
-  if (redirectUrl === null) throw new Error('accountErrors refuses an order without a redirect URL');
-  return {
-    id,
-    sellerId: seller.id,
-    sellerName: seller.name,
-    sandbox: seller.sandbox,
-    amountPence: request.amount,
-    reference: request.reference,
-    allowedPaymentTerms: request.allowed_payment_terms ?? PAYMENT_TERMS,
-    redirectUrl: withOrderId(redirectUrl, id),
-    cancelUrl: cancelUrl && withOrderId(cancelUrl, id),
-    webhookUrl: request.webhook_url ?? null,
-    payLinkId: randomUUID(),
-    pricing: seller.pricing,
-    source: request.source ?? null,
-    metaData: request.meta_data ?? null,
-  };
 }
 
 async function replay(

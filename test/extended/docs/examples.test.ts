@@ -87,7 +87,8 @@ async function startShop({ command }: Example, env: Record<string, string> = {})
     SELLER_API_KEY: stack.seller.key,
     WEBHOOK_SECRET: stack.seller.webhookSecret,
   };
-  const child = spawn(program, args, { cwd: folder, env: { PATH, HOME, ...account, PORT: String(port), ...env } });
+  const portSetting = args.join().includes(String(port)) ? {} : { PORT: String(port) };
+  const child = spawn(program, args, { cwd: folder, env: { PATH, HOME, ...account, ...portSetting, ...env } });
   running.add(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { toOrderBody } from '../../../src/contracts/order-mapper';
+import { toOrderBody, toOrderFacts } from '../../../src/contracts/order-mapper';
+import { orderSchema } from '../../../src/contracts/order-schemas';
 import { accountSchema } from '../../../src/contracts/seller-schema';
 import { orderStatusChangedSchema } from '../../../src/contracts/webhook-schemas';
 import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
 import { type Order, stateOf } from '../../../src/domain/order';
-import { withOrderId } from '../../../src/domain/redirect-url';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { accept } from '../../support/create-order-body';
 import { IN_STATUS, orderAfter, atMinute } from '../../support/domain-orders';
@@ -74,21 +74,17 @@ test('a webhook with the longest value in each field has at most the 100,000 byt
     meta_data: { a: 'x'.repeat(16 * 1024 - '{"a":""}'.length) },
   });
   const order = IN_STATUS.UNSUCCESSFUL;
+  const { pricing, name } = account;
+  const seller = { id: order.sellerId, name: name!, sandbox: true, pricing: pricing!, defaultRedirectUrl: null };
   const largest: Order = {
     ...order,
-    sellerName: account.name!,
-    sandbox: true,
-    reference: given.reference,
-    redirectUrl: withOrderId(given.redirect_url!, order.id),
-    cancelUrl: withOrderId(account.cancel_url!, order.id),
-    webhookUrl: given.webhook_url!,
-    pricing: account.pricing!,
+    ...toOrderFacts(given, { ...seller, defaultCancelUrl: account.cancel_url! }, order),
     expiresAt: order.createdAt,
     cancelledAt: order.createdAt,
-    source: given.source!,
-    metaData: given.meta_data!,
+    paymentTerm: 'PAY_LATER',
   };
   const body = toOrderBody(largest, `https://checkout.example/${'a'.repeat(1000)}`);
+  expect(Object.keys(body).sort()).toEqual(Object.keys(orderSchema.shape).sort());
   const change = { ...order.changes.at(-1)!, reason: emoji.repeat(500) };
   const bytes = Buffer.byteLength(JSON.stringify(toOrderStatusChanged(change, body, 3)));
   expect(bytes).toBeGreaterThan(35_000);
