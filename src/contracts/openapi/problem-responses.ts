@@ -45,7 +45,8 @@ function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject
 /** A header that only some of the codes have is optional. */
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
-    ...STANDARD_HEADERS,
+    // Comes before the count.
+    ...(code === 'headers_too_large' ? { 'X-Request-Id': STANDARD_HEADERS['X-Request-Id'] } : STANDARD_HEADERS),
     'Cache-Control': HEADERS.cacheControl,
     ...Object.fromEntries((problemEntry(code).headers ?? []).map((name) => [name, OWN_HEADERS[name]])),
   }));
