@@ -38,7 +38,8 @@ function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject
 /** A header that only some of the codes have is optional. */
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
-    ...STANDARD_HEADERS,
+    // Comes before the count.
+    ...(code === 'headers_too_large' ? pick('X-Request-Id', 'Cache-Control') : STANDARD_HEADERS),
     ...pick(...(problemEntry(code).headers ?? [])),
   }));
   return Object.fromEntries(
