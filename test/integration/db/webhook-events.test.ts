@@ -16,6 +16,7 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     requestId: null,
     traceparent: null,
     state: 'pending',
+    isDisabled: false,
     steps: 0,
     waitMs: null,
     waitedMs: null,
