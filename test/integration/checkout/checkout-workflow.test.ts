@@ -376,9 +376,9 @@ describe('the expiry', () => {
   test('comes after a day although the bank has not decided, and the payment is refunded once it is paid', async () => {
     const { id, customer } = await newCustomer(expiring);
     const bankPage = await customer.startPayment();
-    await expiring.db.query("update payment set started_at = now() - interval '25 hours' where order_id = $1", [id]);
-    // The bank does not cancel it either: its customer has approved it.
     await customer.leaveAtBank(bankPage, 'slow');
+    // Afterwards: a payment this old that its customer has not approved is cancelled at the bank.
+    await expiring.db.query("update payment set started_at = now() - interval '25 hours' where order_id = $1", [id]);
     const run = expiring.client.workflow.getHandle(`order-${id}`);
     await untilDue(id);
     await run.signal(holdExpirySignal, new Date().toISOString());
