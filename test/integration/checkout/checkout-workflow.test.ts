@@ -323,7 +323,7 @@ describe('money', () => {
 
 describe('the expiry', () => {
   const expiring = useResource(
-    () => startCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '30000', SANDBOX_REFERRAL_MS: '60000' } }),
+    () => startCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '20000', SANDBOX_REFERRAL_MS: '60000' } }),
     (started) => started.stop(),
   );
   const untilDue = (id: string) =>
