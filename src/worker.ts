@@ -71,6 +71,15 @@ export async function startWorker(
     ...{ db, sender, workflows, log },
   });
   const runs = workers.map((worker) => worker.run());
+  let isStopping = false;
+  const failed = new Promise<never>((_, reject) => {
+    for (const run of runs)
+      run.catch((error: unknown) => {
+        // After the last task, the SDK sometimes fails with "Worker still in use".
+        if (isStopping) log.warn({ err: error }, 'a worker stopped with an error');
+        else reject(error instanceof Error ? error : new Error(String(error)));
+      });
+  });
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
   const { idempotencyKeyDays, hostedCheckout, background } = config;
   const stopOrderJobs = queues.includes('orders')
@@ -92,13 +101,13 @@ export async function startWorker(
     checkDatabase,
     backlogs: hasCheckout(config) ? [CHECKOUT_BACKLOG] : [],
     stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
-    // Rejects if a worker fails, and never resolves.
-    failed: Promise.all(runs).then(() => new Promise<never>(() => undefined)),
+    // Rejects if a worker fails before it is stopped, and never resolves.
+    failed,
     async stop() {
+      isStopping = true;
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await Promise.all([stopOrderJobs(), stopCheckoutJobs(), stopLoggingActions()]);
-      // `failed` reports a failure. The other worker ends its tasks.
       await Promise.allSettled(runs);
       await sender.close();
       await connection.close();
