@@ -138,12 +138,6 @@ export async function restoreApproved({ db }: Pick<Stack, 'db'>, id: string): Pr
   await inTransaction(db, (client) => setBack(client, id, 3, 'APPROVED'));
 }
 
-/** Returns the version of an order that its row has. */
-export async function versionOfRow({ db }: Pick<Stack, 'db'>, id: string): Promise<number> {
-  const { rows } = await db.query<{ version: number }>('select version from orders where id = $1', [id]);
-  return rows[0]!.version;
-}
-
 /** Makes Postgres refuse to save a version of an order: its workflow tries again. */
 export async function refuseVersion(db: DbClient, id: string, version: number): Promise<void> {
   await db.query(`alter table orders add constraint refused check (id <> '${id}' or version < ${version})`);

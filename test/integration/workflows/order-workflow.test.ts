@@ -2,7 +2,7 @@ import { temporal } from '@temporalio/proto';
 import { findOrder } from '../../../src/db/find-orders';
 import { getOrderQuery, resendWebhookSignal } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
-import { noWebhookPending, openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
+import { approveInRow, noWebhookPending, openOrder, runsOf, setBack, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -134,12 +134,7 @@ test('a cancellation request in the Temporal UI cancels the order as an operator
 
 test('an order whose row has another change is changed by a new run', async () => {
   const id = await openOrder(stack, {}, ['signup_started']);
-  await stack.db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
-  await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
-     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', 'api', now())`,
-    [id],
-  );
+  await approveInRow(stack.db, id, '0');
   const response = await stack.api.cancel(id);
   expect([response.status, response.body.data?.status]).toEqual([200, 'UNSUCCESSFUL']);
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual([
@@ -153,8 +148,7 @@ test('an order whose row has another change is changed by a new run', async () =
 
 test('a change of an order whose row lacks changes is refused until reconcile has repaired it', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved']);
-  await stack.db.query('delete from order_timeline where order_id = $1 and version = 3', [id]);
-  await stack.db.query("update orders set version = 2, status = 'PENDING' where id = $1", [id]);
+  await setBack(stack.db, id, 2, 'PENDING');
   expect((await stack.api.progress(id, 'completed')).status).toBe(503);
   expect((await stack.api.cancel(id)).status).toBe(503);
   expect(await statusOf(stack.client, id)).toBe('FAILED');
