@@ -57,9 +57,10 @@ test('the timeline names the seller as the actor of the cancel, and the API as i
 test('cancelling a declined order whose workflow has ended sets cancelled_at and sends no webhook', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'declined']);
   await hasEnded(id);
-  const cancelled = await stack.api.cancel(id);
+  const [cancelled, again] = await Promise.all([stack.api.cancel(id), stack.api.cancel(id)]);
   expect(cancelled.status).toBe(200);
   expect(cancelled.body.data).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: expect.stringMatching(NOW) });
+  expect(again.body).toEqual(cancelled.body);
   expect((await stack.api.get(id)).body).toEqual(cancelled.body);
   await hasEnded(id);
   const statuses = receiver.deliveries
@@ -68,6 +69,7 @@ test('cancelling a declined order whose workflow has ended sets cancelled_at and
   expect(statuses).toEqual(['PENDING', 'UNSUCCESSFUL']);
   const { rowCount } = await stack.db.query('select from webhook_event where order_id = $1', [id]);
   expect(rowCount).toBe(2);
+  expect((await timelineOf(stack, id)).filter(({ event }) => event === 'cancel')).toHaveLength(1);
 });
 
 test('a repeated cancel changes nothing and keeps the first cancelled_at', async () => {
