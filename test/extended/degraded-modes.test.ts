@@ -11,9 +11,9 @@ import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
 /*
- * docs/operators/operate.md, "What callers see while a part is down": what callers see, what waits, and that everything continues without a person. An unavailable
- * Temporal is in faults.test.ts, and receivers in failing-receivers.test.ts and
- * test/extended/webhooks/circuit-breaker.test.ts.
+ * docs/operators/operate.md, "What callers see while a part is down": what callers see, what waits, and that everything
+ * continues without a person. An unavailable Temporal is in faults.test.ts, and failing receivers are in
+ * test/unit/webhooks and test/integration/webhooks/deliver.test.ts.
  */
 jest.setTimeout(300_000);
 
@@ -64,7 +64,8 @@ test('without Postgres, creating, reading and cancelling an order get 503, and w
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => receiver.deliveries.length > 0, 'the first attempt has arrived');
   await alterDatabase(stack.databaseUrl, 'allow_connections false');
-  for (const response of await Promise.all([stack.api.create({}, { key }), stack.api.get(id, { key }), stack.api.cancel(id, { key })])) {
+  const { create, get, cancel } = stack.api;
+  for (const response of await Promise.all([create({}, { key }), get(id, { key }), cancel(id, { key })])) {
     expectRetryLater(response, /Nothing changed/);
   }
   await until(async () => !(await isReady()), 'the API is not ready');
