@@ -58,21 +58,24 @@ describe('in a browser', () => {
   inBrowser.each([
     ['a desktop', 1280],
     ['a phone', 390],
-  ])('the guides are as wide as the screen of %s, and cause no request to another host and no error', async (_name, width) => {
-    const page = await browser.newPage({ viewport: { width, height: 900 } });
-    const requests: string[] = [];
-    const messages: string[] = [];
-    page.on('request', (request) => requests.push(request.url()));
-    page.on('console', (message) => messages.push(message.text()));
-    for (const { name, title } of [...GUIDES, ...EXAMPLES]) {
-      await page.goto(`${stack.api.url}/docs/${name}/`);
-      await page.getByRole('heading', { name: title, level: 1 }).waitFor();
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    }
-    expect(messages).toEqual([]);
-    expect(requests.filter((url) => !url.startsWith('data:') && !url.startsWith(`${stack.api.url}/`))).toEqual([]);
-    await page.close();
-  });
+  ])(
+    'the guides are as wide as the screen of %s, and cause no request to another host and no error',
+    async (_name, width) => {
+      const page = await browser.newPage({ viewport: { width, height: 900 } });
+      const requests: string[] = [];
+      const messages: string[] = [];
+      page.on('request', (request) => requests.push(request.url()));
+      page.on('console', (message) => messages.push(message.text()));
+      for (const { name, title } of [...GUIDES, ...EXAMPLES]) {
+        await page.goto(`${stack.api.url}/docs/${name}/`);
+        await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      }
+      expect(messages).toEqual([]);
+      expect(requests.filter((url) => !url.startsWith('data:') && !url.startsWith(`${stack.api.url}/`))).toEqual([]);
+      await page.close();
+    },
+  );
 });
 
 describe('the guides', () => {
