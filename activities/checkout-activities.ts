@@ -65,7 +65,7 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
   /** @param waitMs until the next attempt, if it is longer than usual */
   async function holdExpiry(order: Order, application: Application | undefined, waitMs = 0): Promise<void> {
     const until = holdUntil(order, application, Date.now(), waitMs);
-    if (until) await core.holdExpiry(order, until);
+    if (until) await core.holdExpiry(order.id, until);
   }
 
   return {

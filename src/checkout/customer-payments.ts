@@ -1,4 +1,4 @@
-import { Problem, isProblem } from '../contracts/problem';
+import { isProblem } from '../contracts/problem';
 import { insertPayment, recordPaymentStatus } from './db/payments';
 import { expiryOf } from './domain/expiry';
 import { type Payment, isInProgress } from './domain/payment';
@@ -11,7 +11,6 @@ import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from '.
  * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has
  * decided, whatever the customer's browser does. The order does not expire meanwhile. `startAtBank` then starts it at
  * the bank. Does nothing once the expiry is due.
- * @throws Problem `service_unavailable` if the order could expire meanwhile: nothing was recorded
  * @param browser its digest will own the payment; an application that was submitted must belong to one of `ownDigests`
  */
 export async function createPayment(
@@ -22,12 +21,7 @@ export async function createPayment(
 ): Promise<void> {
   // Otherwise, repeated attempts to pay would hold the expiry for ever.
   if (expiryOf(order, application, Date.now()) <= Date.now()) return;
-  try {
-    await holdExpiry(deps, { order, application });
-  } catch (error) {
-    const detail = 'Payments cannot be started at the moment. Nothing changed.';
-    throw new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
-  }
+  await holdExpiry(deps, { order, application });
   if (await insertPayment(deps.db, order.id, bank, browser)) await proceed(deps, order);
 }
 

@@ -138,6 +138,13 @@ export async function restoreApproved({ db }: Pick<Stack, 'db'>, id: string): Pr
   await inTransaction(db, (client) => setBack(client, id, 3, 'APPROVED'));
 }
 
+/** Waits until an open order may expire. */
+export const untilDue = (db: DbClient, id: string): Promise<unknown> =>
+  until(async () => {
+    const { rowCount } = await db.query('select from orders where id = $1 and expires_at < now()', [id]);
+    return rowCount === 1;
+  }, 'the expiry is due');
+
 /** Returns the version of an order that its row has. */
 export async function versionOfRow({ db }: Pick<Stack, 'db'>, id: string): Promise<number> {
   const { rows } = await db.query<{ version: number }>('select version from orders where id = $1', [id]);

@@ -127,7 +127,6 @@ async function run(seed: number) {
   const change = createChange(db);
   const workflows = {
     change: (of: Order, request: ChangeRequest) => wrap(change)(of, request),
-    holdExpiry: wrap(() => Promise.resolve()),
   } as unknown as OrderWorkflows;
   const bank = createSandboxBank(createSandboxPaymentStore(db), 'https://bank.example', 0);
   const payments = guardPayments({ sandbox: undefined, live: failingBank(bank, { wrap, faults, gate }, random) });
