@@ -11,7 +11,7 @@ import type { Seller } from '../db/sellers';
 import { penceToPounds, formatPence } from '../domain/money';
 import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { PAYMENT_TERMS } from '../domain/order';
-import { reportChanges } from '../telemetry/report';
+import { reportChange } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
@@ -85,7 +85,7 @@ async function tryToCreate(
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     });
     if (order) {
-      reportChanges(deps.log, order.id, order.changes);
+      for (const change of order.changes) reportChange(deps.log, order.id, change);
       // After the response is written, which the call to Temporal would delay.
       setImmediate(() => deps.starter.start(order));
       return { body, replayed: false };
