@@ -1,7 +1,7 @@
 /**
  * A project is a folder of test/. `npm test` runs unit, integration and browser, `npm run test:extended` runs extended
- * and tooling, and model and timing have their own commands. Jest runs a setup file once per run, so all projects share
- * one Postgres and one Temporal.
+ * and tooling, and model has its own command. Jest runs a setup file once per run, so all projects share one Postgres
+ * and one Temporal.
  */
 const stack = (setup) => ({
   globalSetup: `<rootDir>/test/support/${setup}.ts`,
@@ -33,6 +33,6 @@ export default {
   projects: [
     ...['unit', 'tooling'].map((name) => project(name)),
     ...['integration', 'browser', 'extended'].map((name) => project(name, stack('shared-setup'))),
-    ...['model', 'timing'].map((name) => project(name, stack('global-setup'))),
+    project('model', stack('global-setup')),
   ],
 };

@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { saveBranding } from '../../src/checkout/db/branding';
 import { updateAccount } from '../../src/db/accounts';
@@ -12,34 +10,23 @@ import { bankRedirectPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { PAID_LATER, PROVIDER_DETAILS } from '../support/provider-details';
-import { apiOf } from '../support/api';
-import { BUSINESS, endReferral, newCustomer, proceedCheckout, statusOfOrder } from '../support/checkout';
+import { BUSINESS, endReferral, proceedCheckout, statusOfOrder } from '../support/checkout';
 import { inBrowser } from '../support/chromium';
 import { useCustomers } from '../support/customer-browser';
 import { apply, choose, expectPage, fill, payAtBank } from '../support/customer-steps';
-import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
+import { findViolations } from '../support/inspect-page';
 import { useSharedStack } from '../support/shared-stack';
-import { createSeller } from '../support/stack';
 
-/** The folder that `SCREENSHOTS=docs/images npx jest --maxConcurrency 1 test/extended/checkout-browser` writes images to. */
-const { SCREENSHOTS } = process.env;
-/** The folder that `SCREENSHOT_FILES=/tmp/shots` writes every page to, in both colour schemes. */
-const { SCREENSHOT_FILES } = process.env;
 const MAX_PAGE_BYTES = 50 * 1024;
-const EVIL = `"><img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>`;
 
 jest.setTimeout(300_000);
 
-afterAll(async () => {
-  if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);
-});
 // Each test ends the referral or the bank's delay itself, after it has seen its page.
 const stack = useSharedStack();
 /** Requests to other hosts, breaches of the Content-Security-Policy, findings of axe-core. */
 const violations: string[] = [];
 /** The size of each response for customers. */
 const sizes: { url: string; bytes: number }[] = [];
-const screenshots: Screenshot[] = [];
 const { chromium, shop, newContext, visit, newOrder, startApplication, expectWebhooks } = useCustomers(stack, watch);
 
 beforeAll(async () => {
@@ -84,32 +71,6 @@ const heading = (on: Page) => on.locator('h1').textContent();
 
 async function inspect(on: Page, name: string): Promise<void> {
   violations.push(...(await findViolations(on)).map((violation) => `${name}: ${violation}`));
-  if (SCREENSHOTS) screenshots.push(...(await takeScreenshots(on, name)));
-  if (SCREENSHOT_FILES) await writeFiles(SCREENSHOT_FILES, name, on);
-}
-
-async function writeFiles(folder: string, name: string, on: Page): Promise<void> {
-  mkdirSync(folder, { recursive: true });
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await on.emulateMedia({ colorScheme });
-    for (const { size, png } of await takeScreenshots(on, name)) {
-      writeFileSync(path.join(folder, `${name}-${size}-${colorScheme}.png`), png);
-    }
-  }
-  await on.emulateMedia({ colorScheme: 'light' });
-}
-
-async function writeScreenshots(folder: string): Promise<void> {
-  mkdirSync(folder, { recursive: true });
-  const blank = await chromium.browser.newPage();
-  for (const size of ['phone', 'desktop'] as const) {
-    writeFileSync(path.join(folder, `checkout-${size}.png`), await contactSheet(blank, screenshots, size));
-  }
-  for (const { name, size, png } of screenshots) {
-    if (['choice', 'schedule'].includes(name) && size === 'phone') {
-      writeFileSync(path.join(folder, `checkout-${name}.png`), png);
-    }
-  }
 }
 
 /** Makes the bank confirm a slow payment of an order, or cancel an abandoned one. */
@@ -241,20 +202,6 @@ visit('a customer is sent to the page of the lender, and continues after coming 
   await expectWebhooks(id, 'PENDING', 'APPROVED');
 });
 
-visit(
-  'a document opens in a new tab, which keeps what was typed and has a way back to the order',
-  async ({ context, page }) => {
-    await startApplication(page);
-    await page.getByLabel('Business name').fill('Bloggs & Daughters Ltd');
-    const opened = context.waitForEvent('page');
-    await page.getByRole('link', { name: 'How your data is used' }).click();
-    const tab = await opened;
-    await tab.getByRole('link', { name: 'Back to your order' }).click();
-    await expectPage(tab, 'About your business');
-    expect(await page.inputValue('#business_name')).toBe('Bloggs & Daughters Ltd');
-  },
-);
-
 visit('a customer whose application could not be processed corrects it and tries again', async ({ page }) => {
   const { id } = await startApplication(page);
   await apply(page, { email: 'failed@bloggs.example' });
@@ -311,22 +258,6 @@ for (const [kind, allowed_payment_terms, title] of [
     },
   );
 }
-
-visit(
-  'an order that is cancelled while the customer is at the bank takes no money, and the page states it',
-  async ({ page }) => {
-    const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
-    await page.goto(url);
-    await page.getByLabel('Oak Bank').check();
-    await page.getByRole('button', { name: 'Continue to your bank' }).click();
-    await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
-    expect((await stack.api.cancel(id)).status).toBe(200);
-    await page.getByRole('button', { name: 'Approve payment' }).click();
-    await expectPage(page, 'This order was cancelled');
-    await page.getByText(/was returned to your bank account|No payment was taken/).waitFor();
-    await inspect(page, 'cancelled-at-bank');
-  },
-);
 
 visit('after the seller cancels, the next step and the back button show the cancellation', async ({ page }) => {
   const { id } = await startApplication(page);
@@ -411,46 +342,6 @@ visit(
     await otherBrowser.close();
   },
 );
-
-visit('double clicks, reloads and the back button complete the order once', async ({ page }) => {
-  const { url, id } = await newOrder();
-  await page.goto(url);
-  await page.getByLabel('Pay later').check();
-  await page.getByRole('button', { name: 'Continue' }).dblclick();
-  await expectPage(page, 'About your business');
-  await fill(page);
-  await page.getByRole('button', { name: 'Submit application' }).dblclick();
-  await expectPage(page, 'You are approved');
-  await page.reload();
-  await expectPage(page, 'You are approved');
-  expect(await page.getByRole('status').count()).toBe(0);
-  await page.goBack();
-  await page.getByRole('heading', { name: 'You are approved' }).waitFor();
-  await page.getByRole('checkbox').check();
-  await page.getByRole('button', { name: 'Agree' }).dblclick();
-  await expectPage(page, 'Thanks for your order');
-  await page.goBack();
-  await expectPage(page, 'Your order is complete');
-  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-});
-
-visit('HTML and scripts in form fields, the reference and the seller do not run', async ({ page }) => {
-  const seller = await createSeller(stack.db, new URL('/thanks', shop.url).href, { sandbox: true });
-  await stack.db.query('update seller set name = $2 where id = $1', [seller.id, `Shop ${EVIL}`]);
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
-  const { url } = await newCustomer({ ...stack, api }, { reference: `ref ${EVIL}` });
-  await page.goto(url);
-  await choose(page, 'Pay later');
-  await apply(page, { business_name: EVIL, company_number: EVIL, email: EVIL, monthly_turnover: EVIL });
-  expect(await page.inputValue('#company_number')).toBe(EVIL);
-  expect(await page.title()).not.toBe('hacked');
-  expect(await page.locator('main img, script').count()).toBe(0);
-  await apply(page, { business_name: EVIL });
-  await expectPage(page, 'You are approved');
-  await page.getByRole('checkbox').check();
-  await page.getByRole('button', { name: 'Agree' }).click();
-  await expectPage(page, 'Thanks for your order');
-});
 
 visit('a form from another site is refused, and the page cannot be framed', async ({ context, page }) => {
   const { url, id } = await newOrder();

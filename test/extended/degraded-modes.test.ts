@@ -1,8 +1,8 @@
 import path from 'node:path';
+import { createSellerKey } from '../../src/db/sellers';
 import { PACKAGE_ROOT } from '../../src/package';
 import type { ApiResponse } from '../support/api';
 import { alterDatabase } from '../support/database';
-import { forgetCallers } from '../support/forget-callers';
 import { openOrder, queryOrder, timelineOf } from '../support/orders';
 import { expectProblem } from '../support/problems';
 import { killProcesses, startProcess } from '../support/processes';
@@ -11,9 +11,9 @@ import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
 /*
- * docs/operators/operate.md, "What callers see while a part is down": what callers see, what waits, and that everything continues without a person. An unavailable
- * Temporal is in faults.test.ts, and receivers in failing-receivers.test.ts and
- * test/extended/webhooks/circuit-breaker.test.ts.
+ * docs/operators/operate.md, "What callers see while a part is down": what callers see, what waits, and that everything
+ * continues without a person. An unavailable Temporal is in faults.test.ts, and failing receivers are in
+ * test/unit/webhooks and test/integration/webhooks/deliver.test.ts.
  */
 jest.setTimeout(300_000);
 
@@ -59,11 +59,13 @@ test('without a worker, orders are created and read, changes get 503, and the ne
 test('without Postgres, creating, reading and cancelling an order get 503, and webhooks and changes continue once it is back', async () => {
   await stack.startWorker();
   receiver.answerWith(500);
+  // A process that remembers the key would learn of the outage only from its next query.
+  const key = await createSellerKey(stack.db, stack.seller.id);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => receiver.deliveries.length > 0, 'the first attempt has arrived');
   await alterDatabase(stack.databaseUrl, 'allow_connections false');
-  await forgetCallers();
-  for (const response of await Promise.all([stack.api.create(), stack.api.get(id), stack.api.cancel(id)])) {
+  const { create, get, cancel } = stack.api;
+  for (const response of await Promise.all([create({}, { key }), get(id, { key }), cancel(id, { key })])) {
     expectRetryLater(response, /Nothing changed/);
   }
   await until(async () => !(await isReady()), 'the API is not ready');

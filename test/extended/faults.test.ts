@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../tools/local-stack/ports';
 import { type TemporalServer, startTemporal } from '../../tools/local-stack/temporal-server';
 import { createOrder, isRunning, openOrder, runsOf, queryOrder, timelineOf } from '../support/orders';
 import { registry } from '../../src/telemetry/metrics';
 import { expectProblem } from '../support/problems';
 import { parseMetrics } from '../support/prometheus';
-import { type ApiResponse, apiOf, order } from '../support/api';
+import { type ApiResponse, apiOf } from '../support/api';
 import { inBatches } from '../support/in-batches';
 import { type HeldTransaction, holdTransaction, patientUrl, statementsWaiting } from '../support/database';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
@@ -127,22 +126,6 @@ test('row, history and response agree after worker and Temporal were killed betw
   await recover(id, await response);
 });
 
-test.each([15, 30, 45])(
-  'all orders are consistent after worker and Temporal were killed %i ms into a load',
-  async (afterMs) => {
-    const worker = await startWorkerProcess();
-    const ids = await Promise.all(Array.from({ length: 8 }, () => openOrder(stack)));
-    const responses = ids.map((id) => stack.api.progress(id, 'signup_started'));
-    await delay(afterMs);
-    await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
-    const settled = await Promise.all(responses);
-    temporal = await startTemporal(options);
-    const next = await startWorkerProcess();
-    for (const [index, id] of ids.entries()) await agree(id, settled[index]!.status);
-    await next.signal('SIGTERM');
-  },
-);
-
 /** Restarts Temporal and a worker, then checks the order with `agree`. */
 async function recover(id: string, response: { status: number }): Promise<void> {
   temporal = await startTemporal(options);
@@ -185,35 +168,6 @@ function lockRow(id: string): Promise<HeldTransaction> {
 async function saveWaits(): Promise<boolean> {
   return (await statementsWaiting(stack.db, 'update orders set version')) === 1;
 }
-
-test('two API processes create one order for one Idempotency-Key, and an API logs the ids of its requests', async () => {
-  const workers = await Promise.all([startWorkerProcess(), startWorkerProcess()]);
-  const servers = await Promise.all([startProcess('server', stack.env), startProcess('server', stack.env)]);
-  const apis = servers.map(({ port }) => apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey));
-  const same = order();
-  const responses = await Promise.all(
-    Array.from({ length: 40 }, (_, index) =>
-      until(async () => {
-        const headers = { 'Idempotency-Key': 'one', 'X-Request-Id': `req-${index}` };
-        const response = await apis[index % 2]!.create(same, { headers });
-        return response.status === 503 ? undefined : response;
-      }, 'the call gets another status than 503'),
-    ),
-  );
-  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 201));
-  expect(new Set(responses.map(({ body }) => body.data.id)).size).toBe(1);
-  await until(() => servers[1].lines.some((line) => line.includes('"request_id":"req-1"')), 'the request is logged');
-  expect(
-    servers
-      .concat(workers)
-      .map(({ lines }) => lines.join('\n'))
-      .join('\n'),
-  ).not.toContain(stack.seller.key);
-  for (const part of [...servers, ...workers]) {
-    await part.signal('SIGTERM');
-    expect(part.exitCode()).toBe(0);
-  }
-});
 
 test('on SIGTERM a worker is no longer ready, even while a background job waits for a lock, and exits with 0', async () => {
   const worker = await startProcess('worker', { ...stack.env, DATABASE_URL: patientUrl(stack.databaseUrl) });

@@ -10,13 +10,20 @@ import { until } from '../support/until';
 
 jest.setTimeout(300_000);
 
-// The processes end before the stack drops their database.
-afterAll(killProcesses);
-const stack = useStack();
 /** Two API processes on one database. */
+let servers: ServiceProcess[];
 let apis: Api[];
+// The processes end before the stack drops their database.
+afterAll(async () => {
+  for (const server of servers) await server.signal('SIGTERM');
+  await killProcesses();
+  expect(servers.map((server) => server.exitCode())).toEqual([0, 0]);
+});
+const stack = useStack();
 beforeAll(async () => {
-  apis = (await Promise.all([startApi(), startApi()])).map(({ api }) => api);
+  const started = await Promise.all([startApi(), startApi()]);
+  servers = started.map(({ process: server }) => server);
+  apis = started.map(({ api }) => api);
 });
 
 /** @param databaseUrl its default makes calls wait for locks as long as a test needs */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { PACKAGE_ROOT } from '../../src/package';
 
 /** A case of JSONTestSuite. Prefixes: `y_` valid JSON, `n_` invalid JSON, `i_` implementation-defined. */
-export interface JsonCase {
+interface JsonCase {
   name: string;
   bytes: Buffer;
 }

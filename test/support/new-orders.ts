@@ -6,7 +6,7 @@ import { insertSeller } from '../../src/db/sellers';
 import { type WebhookRef, findPendingWebhooks } from '../../src/db/webhook-events';
 import { toStatusWebhook } from '../../src/contracts/webhook-mapper';
 import { type Order, type OrderFacts, withChange } from '../../src/domain/order';
-import { FACTS, applyEvents } from './domain-orders';
+import { FACTS } from './domain-orders';
 
 export const BY_SELLER: Creation = { by: { actor: 'seller', channel: 'api' } };
 
@@ -44,15 +44,4 @@ export async function saveChanges(db: Db, { id, changes }: Order): Promise<Webho
     row = withChange(row, change);
   }
   return findPendingWebhooks(db, id);
-}
-
-/** Inserts a paid payment of a cancelled order, and returns its id. */
-export async function insertPaymentToReverse(db: Db): Promise<string> {
-  const order = await insertNewOrder(db);
-  await saveChanges(db, applyEvents(order, 'cancel'));
-  const { rows } = await db.query<{ id: string }>(
-    "insert into payment (order_id, bank, status) values ($1, 'oak', 'paid') returning id",
-    [order.id],
-  );
-  return rows[0]!.id;
 }

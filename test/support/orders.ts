@@ -145,12 +145,6 @@ export const untilDue = (db: DbClient, id: string): Promise<unknown> =>
     return rowCount === 1;
   }, 'the expiry is due');
 
-/** Returns the version of an order that its row has. */
-export async function versionOfRow({ db }: Pick<Stack, 'db'>, id: string): Promise<number> {
-  const { rows } = await db.query<{ version: number }>('select version from orders where id = $1', [id]);
-  return rows[0]!.version;
-}
-
 /** Makes Postgres refuse to save a version of an order: its workflow tries again. */
 export async function refuseVersion(db: DbClient, id: string, version: number): Promise<void> {
   await db.query(`alter table orders add constraint refused check (id <> '${id}' or version < ${version})`);

@@ -18,8 +18,6 @@ export interface RecordingServer {
   received: ReceivedRequest[];
   /** All connections, including closed ones. */
   sockets: Socket[];
-  /** When each connection opened, in Unix milliseconds. */
-  connectedAt: number[];
 }
 
 const running = new Set<TestServer>();
@@ -61,14 +59,12 @@ function recorder(received: ReceivedRequest[], respond: RequestListener): Reques
 
 async function record(server: Server, received: ReceivedRequest[]): Promise<RecordingServer> {
   const sockets: Socket[] = [];
-  const connectedAt: number[] = [];
   server.on('connection', (socket) => {
     sockets.push(socket);
-    connectedAt.push(Date.now());
     socket.on('error', () => undefined);
   });
   server.on('tlsClientError', () => undefined);
   const listening = await listen(server);
   running.add(listening);
-  return { port: listening.port, received, sockets, connectedAt };
+  return { port: listening.port, received, sockets };
 }

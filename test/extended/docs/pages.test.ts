@@ -25,19 +25,6 @@ const PAGES: [page: string, section?: string][] = [
   ['docs/sellers/going-live.md'],
   ['docs/operators/deploy.md'],
 ];
-/** Pages whose commands another test runs. */
-const TESTED_ELSEWHERE = [
-  ...['sellers/webhooks.md', 'sellers/clients.md', 'sellers/errors.md'],
-  ...['operators/operate.md', 'operators/backups.md'],
-  // `npm run containers`, `npm run kubernetes`
-  ...['operators/compose.md', 'operators/kubernetes.md'],
-];
-/** Pages without commands that a test can run. */
-const NOT_RUN = [
-  ...['README.md', 'lenders/checkout.md', 'lenders/connect.md'],
-  ...['guarantees', 'monitoring', 'performance', 'security', 'settings', 'cli'].map((name) => `operators/${name}.md`),
-  ...['architecture', 'contributing', 'releases'].map((name) => `contributors/${name}.md`),
-];
 /** What the commands need of this repository. */
 const LINKED = ['dist', 'node_modules', 'package.json'];
 /** Commands that need a terminal of their own. The test's receiver and stack replace the first two. */
@@ -81,14 +68,6 @@ beforeAll(async () => {
   env = { PATH, HOME, ...demo, API: stack.api.url + BASE, WEBHOOK_URL: receiver.url };
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-test('every page is tested, or listed as a page without commands', () => {
-  const pages = readdirSync(path.join(PACKAGE_ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md') && !name.includes('decisions/'))
-    .map((name) => name.replaceAll(path.sep, '/'));
-  const tested = [...PAGES.map(([page]) => page.replace('docs/', '')), ...TESTED_ELSEWHERE];
-  expect([...tested, ...NOT_RUN]).toEqual(expect.arrayContaining(pages));
-});
 
 describe.each(PAGES)('%s', (page, section) => {
   const blocks = shownBlocks(page, section);

@@ -1,9 +1,6 @@
-import { keyDigest } from '../../../src/db/api-keys';
-import { createSellerKey } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
 import { useStack } from '../../support/stack';
-import { until } from '../../support/until';
 
 const stack = useStack();
 let ownOrder: string;
@@ -79,20 +76,6 @@ describe('the Authorization header', () => {
     expectProblem(response, 401, 'unauthorized');
     expect(response.text).not.toContain(seller.key);
   });
-});
-
-test('a seller can have several active keys, and a revoked key stops working', async () => {
-  const { api, db, seller } = stack;
-  const second = await createSellerKey(db, seller.id);
-  const path = `${BASE}/seller/${seller.id}/connection_check/`;
-  const statuses = async () => [
-    (await api.call('GET', path)).status,
-    (await api.call('GET', path, { key: second })).status,
-  ];
-  expect(await statuses()).toEqual([200, 200]);
-  await db.query('update api_key set revoked_at = now() where digest = $1', [keyDigest(second)]);
-  await until(async () => (await statuses())[1] === 401, 'the revoked key is refused');
-  expect(await statuses()).toEqual([200, 401]);
 });
 
 test('a seller id in the path is case-insensitive', async () => {

@@ -35,42 +35,22 @@ describe('a call that repeats its Idempotency-Key', () => {
       reference: 'accepted',
       amount: 100,
       webhook_url: 'http://10.0.0.1/hook',
-      redirect_url: 'http://a.example/',
-    };
-    const first = await create(key, data);
-    expect(first.status).toBe(201);
-    const env = { ...stack.env, MAX_ORDER_AMOUNT: '50', WEBHOOK_ALLOW_PRIVATE: 'false' };
-    const stricter = await startServer(loadConfig(env), stack.temporal, log);
-    const api = apiOf(`http://127.0.0.1:${stricter.port}`, stack.seller, stack.api.checkoutKey);
-    try {
-      const replayed = await create(key, data, api);
-      expect([replayed.status, replayed.text]).toEqual([201, first.text]);
-      expectProblem(await create(key, { ...data, amount: 101 }, api), 422, 'idempotency_key_reused');
-      expectProblem(await create(randomUUID(), data, api), 422, 'invalid_request');
-    } finally {
-      await stricter.stop();
-    }
-  });
-
-  test('gets the first response even if https has been required since', async () => {
-    const key = randomUUID();
-    const data = {
-      reference: 'without TLS',
-      webhook_url: 'http://shop.example/hook',
       redirect_url: 'http://shop.example/',
       cancel_url: 'http://shop.example/cart',
     };
     const first = await create(key, data);
     expect(first.status).toBe(201);
-    const env = { ...stack.env, NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false' };
+    const env = { ...stack.env, NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', MAX_ORDER_AMOUNT: '50' };
     const production = await startServer(loadConfig(env), stack.temporal, log);
     const api = apiOf(`http://127.0.0.1:${production.port}`, stack.seller, stack.api.checkoutKey);
     try {
       const replayed = await create(key, data, api);
       expect([replayed.status, replayed.text]).toEqual([201, first.text]);
       expect(replayed.headers.get('Idempotency-Replayed')).toBe('true');
+      expectProblem(await create(key, { ...data, amount: 101 }, api), 422, 'idempotency_key_reused');
       const refused = expectProblem(await create(randomUUID(), data, api), 422, 'invalid_request');
       expect(refused.errors.map(({ pointer }) => pointer).sort()).toEqual([
+        '/data/amount',
         '/data/cancel_url',
         '/data/redirect_url',
         '/data/webhook_url',
@@ -210,37 +190,13 @@ describe('a failed call', () => {
   });
 });
 
-describe('of fifty concurrent calls', () => {
-  const fifty = Array.from({ length: 50 }, (_, index) => index);
-
-  test('with one key and one body, all get the same order', async () => {
-    const responses = await Promise.all(fifty.map(() => create('fifty', { reference: 'fifty' })));
-    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(responses[0]!.status).toBe(201);
-    expect(responses.filter(({ headers }) => headers.has('Idempotency-Replayed'))).toHaveLength(49);
-    expect(await countOf('fifty')).toBe(1);
-  });
-
-  test('with one key and different bodies, one creates an order and the others get idempotency_key_reused', async () => {
-    const responses = await Promise.all(fifty.map((index) => create('bodies', { reference: `bodies ${index}` })));
-    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
-    for (const response of responses)
-      if (response.status !== 201) expectProblem(response, 422, 'idempotency_key_reused');
-    const { rowCount } = await stack.db.query(`select from orders where reference like 'bodies %'`);
-    expect(rowCount).toBe(1);
-  });
-
-  test('with one reference, one creates an order and the others get its id', async () => {
-    const responses = await Promise.all(fifty.map(() => stack.api.create({ reference: 'one of fifty' })));
-    const [created, ...more] = responses.filter(({ status }) => status === 201);
-    expect(more).toEqual([]);
-    for (const response of responses) {
-      if (response === created) continue;
-      const problem = expectProblem(response, 409, 'duplicate_reference');
-      expect(problem.order_id).toBe(created!.body.data.id);
-    }
-    expect(await countOf('one of fifty')).toBe(1);
-  });
+test('of fifty concurrent calls with one key and different bodies, one creates an order and the others get idempotency_key_reused', async () => {
+  const bodies = Array.from({ length: 50 }, (_, index) => ({ reference: `bodies ${index}` }));
+  const responses = await Promise.all(bodies.map((body) => create('bodies', body)));
+  expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
+  for (const response of responses) if (response.status !== 201) expectProblem(response, 422, 'idempotency_key_reused');
+  const { rowCount } = await stack.db.query(`select from orders where reference like 'bodies %'`);
+  expect(rowCount).toBe(1);
 });
 
 /** Starts the first call with this key, which keeps running until the transaction ends. */

@@ -119,18 +119,6 @@ test('a poll by created_from misses no order that is committed after newer ones'
   expect(seen).toEqual(new Set([first, late, ...newer]));
 });
 
-test('a poll by created_from misses no order of six creators', async () => {
-  let created: string[] | undefined;
-  const creating = Promise.all(Array.from({ length: 6 }, () => createMany(10)));
-  void creating.then((ids) => (created = ids.flat()));
-  const { poll, seen } = poller();
-  await until(async () => {
-    await poll();
-    return created && seen.has((await idsOf({ limit: '1' }))[0]!);
-  }, 'the newest order is listed');
-  expect(seen).toEqual(new Set(created));
-});
-
 test('updated_from lists the orders that changed, the last change first', async () => {
   const [third, second, first] = await createMany(3);
   const { created_at: start } = (await stack.api.get(third!, { key: seller.key })).body.data;
@@ -235,48 +223,26 @@ test('a page after a cursor can be empty if no further order matches the filter'
 });
 
 test.each([
-  ['status=OPEN', 'status'],
-  ['reference=', 'reference'],
-  ['reference=a&reference=b', 'reference'],
-  ['reference=%00', 'reference'],
-  ['created_from=yesterday', 'created_from'],
-  ['created_before=2026-02-30', 'created_before'],
-  ['created_from=2026-02-01T00:00:00+01:00', 'created_from'],
-  ['created_from=0000-12-31', 'created_from'],
-  ['created_before=0001-01-01T00:00:00%2B00:01', 'created_before'],
-  ['created_before=9999-12-31T23:59:00-00:01', 'created_before'],
-  ['limit=0', 'limit'],
-  ['limit=101', 'limit'],
-  ['cursor=2', 'cursor'],
-  ['page=2', 'page'],
-])('?%s is refused, and the error names the parameter', async (query, parameter) => {
-  const problem = expectProblem(await list(query), 422, 'invalid_request');
-  expect(problem.errors).toEqual([expect.objectContaining({ parameter })]);
-});
-
-test.each([
-  ['created_from=0000-01-01', 'invalid_value'],
-  ['created_from=9999-12-31T23:59:59-01:00', 'invalid_value'],
-  ['created_from=yesterday', 'invalid_format'],
-])('?%s is refused with the code %s', async (query, code) => {
-  expect((await list(query)).body.errors).toMatchObject([{ code, parameter: 'created_from' }]);
-});
-
-test.each(['limit=1&limit=2', 'status=CREATED&status=PENDING', 'created_from=2026-01-01&created_from=2026-01-02'])(
-  '?%s is refused, because a parameter must be given once',
-  async (query) => {
-    const problem = expectProblem(await list(query), 422, 'invalid_request');
-    const [parameter] = query.split('=');
-    expect(problem.detail).toBe(`?${parameter} must be given once.`);
-    expect(problem.errors).toEqual([{ code: 'invalid_type', detail: 'must be given once', parameter }]);
-  },
-);
-
-test('another seller and a missing seller return the same 404', async () => {
-  const theirs = await createSeller(stack.db);
-  const other = expectProblem(await list({}, { ...seller, id: theirs.id }), 404, 'not_found');
-  const missing = expectProblem(await list({}, { ...seller, id: randomUUID() }), 404, 'not_found');
-  expect({ ...other, request_id: '', instance: '' }).toEqual({ ...missing, request_id: '', instance: '' });
+  ['status=OPEN', 'status', 'invalid_value'],
+  ['reference=', 'reference', 'too_small'],
+  ['reference=%00', 'reference', 'invalid_characters'],
+  ['created_from=yesterday', 'created_from', 'invalid_format'],
+  ['created_before=2026-02-30', 'created_before', 'invalid_format'],
+  ['created_from=2026-02-01T00:00:00+01:00', 'created_from', 'invalid_format'],
+  ['created_from=0000-12-31', 'created_from', 'invalid_value'],
+  ['created_before=0001-01-01T00:00:00%2B00:01', 'created_before', 'invalid_value'],
+  ['created_before=9999-12-31T23:59:00-00:01', 'created_before', 'invalid_value'],
+  ['limit=0', 'limit', 'invalid_format'],
+  ['limit=101', 'limit', 'invalid_format'],
+  ['cursor=2', 'cursor', 'invalid_format'],
+  ['page=2', 'page', 'unknown_field'],
+  ['limit=1&limit=2', 'limit', 'invalid_type'],
+  ['status=CREATED&status=PENDING', 'status', 'invalid_type'],
+  ['created_from=2026-01-01&created_from=2026-01-02', 'created_from', 'invalid_type'],
+])('?%s is refused, and the error names the parameter', async (query, parameter, code) => {
+  const { detail, errors } = expectProblem(await list(query), 422, 'invalid_request');
+  expect(errors).toEqual([{ code, detail: expect.any(String), parameter }]);
+  if (code === 'invalid_type') expect(detail).toBe(`?${parameter} must be given once.`);
 });
 
 test.each([

@@ -43,7 +43,7 @@ const ROUTES = Object.entries(MATRIX)
   .filter(([, { kind }]) => kind === 'seller')
   .flatMap(([route]) => parametersOf(route).map((parameter): [string, string] => [route, parameter]));
 
-// Otherwise the response time could reveal that another seller has it. `npm run timing` measures the times.
+// Otherwise the response time could reveal that another seller has it.
 test.each(ROUTES)(
   '%s makes the same statements for another seller’s :%s as for a missing one',
   async (route, parameter) => {

@@ -79,10 +79,6 @@ test('a simulated expiry ends an open order as its expiry does, with a webhook',
   expectProblem(await simulate(await openOrder(stack, {}, ['failed']), 'expired'), 409, 'transition_not_allowed');
 });
 
-test('the checkout cannot expire an order', async () => {
-  expectProblem(await stack.api.progress(await openOrder(stack), 'expired'), 422, 'invalid_request');
-});
-
 test('a simulated event with If-Match of an older version returns 412, and changes nothing', async () => {
   const id = await openOrder(stack, {}, ['signup_started']);
   const approve = (etag: string) =>

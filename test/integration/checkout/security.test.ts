@@ -337,6 +337,7 @@ test('logs contain the order id, but no pay link, no customer data and no code',
     `${BASE}/PAY_LINK/${link}/`,
     `${BASE}/pay_link//${link}/`,
     `${BASE}/order/${link}/`,
+    `/another/prefix/pay_link/${link}/`,
     `/${link}`,
     `/pay/${Buffer.from(link).toString('hex').replace(/../g, '%$&')}/`,
   ];

@@ -11,7 +11,7 @@ jest.setTimeout(600_000);
 
 const stack = useSharedStack();
 
-describe('the documentation page in a browser', () => {
+describe('in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchChromium();
@@ -22,7 +22,7 @@ describe('the documentation page in a browser', () => {
     ['a desktop', 1280],
     ['a phone', 390],
   ])(
-    'shows an operation with its samples on %s, calls no other host and follows its Content-Security-Policy',
+    'the documentation page shows an operation with its samples on %s, calls no other host and follows its Content-Security-Policy',
     async (_name, width) => {
       const page = await browser.newPage({ viewport: { width, height: 900 } });
       page.setDefaultTimeout(120_000);
@@ -54,54 +54,31 @@ describe('the documentation page in a browser', () => {
       await page.close();
     },
   );
-});
-
-describe('the guides', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-  afterAll(() => browser.close());
-
-  inBrowser('are found by the search of the API reference, by a title or a heading', async () => {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(120_000);
-    await page.goto(`${stack.api.url}/docs/`);
-    await page.getByRole('heading', { name: 'Order service' }).waitFor();
-    await page.keyboard.press('Control+k');
-    const search = page.getByRole('dialog').getByRole('combobox');
-    for (const [text, title] of [
-      ['going live', 'Going live'],
-      ['duplicate_reference', 'Errors'],
-    ] as const) {
-      await search.fill(text);
-      await page.getByRole('option', { name: `Tag: ${title}` }).waitFor();
-    }
-    await page.getByRole('option', { name: 'Tag: Errors' }).click();
-    await page.getByRole('link', { name: 'duplicate_reference', exact: true }).first().click();
-    await page.waitForURL(`${stack.api.url}/docs/errors/#duplicate_reference`);
-    await page.close();
-  });
 
   inBrowser.each([
     ['a desktop', 1280],
     ['a phone', 390],
-  ])('are as wide as the screen of %s, and cause no request to another host and no error', async (_name, width) => {
-    const page = await browser.newPage({ viewport: { width, height: 900 } });
-    const requests: string[] = [];
-    const messages: string[] = [];
-    page.on('request', (request) => requests.push(request.url()));
-    page.on('console', (message) => messages.push(message.text()));
-    for (const { name, title } of [...GUIDES, ...EXAMPLES]) {
-      await page.goto(`${stack.api.url}/docs/${name}/`);
-      await page.getByRole('heading', { name: title, level: 1 }).waitFor();
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    }
-    expect(messages).toEqual([]);
-    expect(requests.filter((url) => !url.startsWith('data:') && !url.startsWith(`${stack.api.url}/`))).toEqual([]);
-    await page.close();
-  });
+  ])(
+    'the guides are as wide as the screen of %s, and cause no request to another host and no error',
+    async (_name, width) => {
+      const page = await browser.newPage({ viewport: { width, height: 900 } });
+      const requests: string[] = [];
+      const messages: string[] = [];
+      page.on('request', (request) => requests.push(request.url()));
+      page.on('console', (message) => messages.push(message.text()));
+      for (const { name, title } of [...GUIDES, ...EXAMPLES]) {
+        await page.goto(`${stack.api.url}/docs/${name}/`);
+        await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      }
+      expect(messages).toEqual([]);
+      expect(requests.filter((url) => !url.startsWith('data:') && !url.startsWith(`${stack.api.url}/`))).toEqual([]);
+      await page.close();
+    },
+  );
+});
 
+describe('the guides', () => {
   test('link to pages, headings and files that are served, or to other sites', async () => {
     const pages = new Map<string, string>();
     for (const { name } of [...GUIDES, ...EXAMPLES])

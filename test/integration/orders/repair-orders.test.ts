@@ -4,6 +4,7 @@ import { findOrder } from '../../../src/db/find-orders';
 import { ORDER_TASK_QUEUE } from '../../../workflows/messages';
 import { insertNewOrder } from '../../support/new-orders';
 import {
+  approveInRow,
   isRunning,
   noWebhookPending,
   openOrder,
@@ -115,12 +116,7 @@ test('the run of a closed order is resumed only if a webhook is pending', async 
 
 test('a run that fails because the row has another change is replaced', async () => {
   const id = await openOrder(stack, {}, ['signup_started']);
-  await stack.db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
-  await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
-     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', 'api', now())`,
-    [id],
-  );
+  await approveInRow(stack.db, id, '0');
   await workflow(id).signal('customerProgress', { event: 'approved' });
   await until(
     async () => (await queryOrder(stack.client, id).catch(() => null))?.version === 3,
@@ -131,8 +127,7 @@ test('a run that fails because the row has another change is replaced', async ()
 
 test('a run whose row lacks changes fails and is not resumed', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved']);
-  await stack.db.query('delete from order_timeline where order_id = $1 and version = 3', [id]);
-  await stack.db.query("update orders set version = 2, status = 'PENDING' where id = $1", [id]);
+  await setBack(stack.db, id, 2, 'PENDING');
   await workflow(id).signal('customerProgress', { event: 'completed' });
   await until(async () => (await statusOf(stack.client, id)) === 'FAILED', 'the run has failed');
   // Another run is resumed later than this one would be.

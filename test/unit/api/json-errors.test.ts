@@ -58,6 +58,16 @@ test('valid JSON has no error, and JSON that is cut off has it at its end, or wh
   );
 });
 
+test('the valid cases of JSONTestSuite have no error, and a duplicate key only where the name says so', () => {
+  const cases = jsonTestSuite().filter(({ name }) => name.startsWith('y_'));
+  expect(cases).toHaveLength(95);
+  for (const { name, bytes } of cases) {
+    const text = bytes.toString();
+    const { end, duplicate } = scanJson(text);
+    expect([name, end, duplicate !== undefined]).toEqual([name, text.length, name.includes('duplicated_key')]);
+  }
+});
+
 test('nothing that could follow the error makes the text valid', () => {
   const ends = [
     '',

@@ -2,7 +2,7 @@ import { progressRequestSchema } from '../../../src/contracts/request-schemas';
 import { accept, errorsOfData, productionSchema } from '../../support/create-order-body';
 import { NAUGHTY, plainReferences, plainTexts } from '../../support/naughty-strings';
 
-// test/extended/api/naughty-strings.test.ts sends all of them over HTTP, with the same expectations.
+// test/extended/naughty-strings.test.ts sends those that are accepted.
 
 /** The strings that a create request accepts in a field, or undefined for the others. */
 const acceptedAs = (field: (text: string) => Record<string, unknown>): string[] =>

@@ -1,7 +1,6 @@
-import { toCreatedOrderBody, toOrderBody } from '../../../src/contracts/order-mapper';
-import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-schemas';
+import { toOrderBody } from '../../../src/contracts/order-mapper';
 import type { Order } from '../../../src/domain/order';
-import { CREATED_AT, IN_STATUS, ORDER, orderAfter, atMinute } from '../../support/domain-orders';
+import { IN_STATUS, ORDER, orderAfter, atMinute } from '../../support/domain-orders';
 
 const CHECKOUT = 'https://checkout.example';
 
@@ -13,42 +12,7 @@ const PROMOTED: Order = {
   },
 };
 
-describe('the body of a create response', () => {
-  test('has exactly the fields of section 2.1 of the specification', () => {
-    expect(toCreatedOrderBody(ORDER, CHECKOUT)).toEqual({
-      id: ORDER.id,
-      amount: 1234.5,
-      reference: 'order 17',
-      order_url: `https://checkout.example/pay/${ORDER.payLinkId}/`,
-      status: 'CREATED',
-      allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
-    });
-  });
-
-  test('matches its schema', () => {
-    expect(createdOrderSchema.strict().safeParse(toCreatedOrderBody(ORDER, CHECKOUT)).error).toBeUndefined();
-  });
-});
-
 describe('the body of a retrieve response', () => {
-  test('has the fields of section 2.1 of the specification, order_url, webhook_url and created_at', () => {
-    expect(toOrderBody(ORDER, CHECKOUT)).toEqual({
-      id: ORDER.id,
-      amount: 1234.5,
-      reference: 'order 17',
-      redirect_url: `https://shop.example/done?orderId=${ORDER.id}`,
-      pricing: { representative_interest: 0, promotions: [] },
-      pay_link_id: ORDER.payLinkId,
-      seller_name: 'Test Shop Ltd',
-      status: 'CREATED',
-      allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
-      order_url: `https://checkout.example/pay/${ORDER.payLinkId}/`,
-      webhook_url: 'https://shop.example/hooks',
-      created_at: CREATED_AT,
-      updated_at: CREATED_AT,
-    });
-  });
-
   test('shows a cancel URL, a webhook URL and an expiry only if the order has them', () => {
     const more = { cancelUrl: 'https://shop.example/cart', expiresAt: atMinute(60) };
     expect(toOrderBody({ ...ORDER, ...more }, CHECKOUT)).toMatchObject({
@@ -82,26 +46,5 @@ describe('the body of a retrieve response', () => {
       updated_at: atMinute(3),
     });
     expect(bodyAfter('signup_started', 'approved', 'completed')).not.toHaveProperty('unsuccessful_reason');
-  });
-
-  test('has source and meta_data as they were sent, and omits them if they were not', () => {
-    const metaData = { 10: 1.1, 9: [{}] };
-    const body = toOrderBody({ ...ORDER, source: 'magento', metaData }, CHECKOUT);
-    expect(body.source).toBe('magento');
-    expect(body.meta_data).toEqual(metaData);
-    expect(toOrderBody(ORDER, CHECKOUT)).not.toHaveProperty('source');
-    expect(toOrderBody(ORDER, CHECKOUT)).not.toHaveProperty('meta_data');
-  });
-
-  test("omits the seller's id and the version", () => {
-    const text = JSON.stringify(toOrderBody(ORDER, CHECKOUT));
-    for (const internal of [ORDER.sellerId, 'version']) expect(text).not.toContain(internal);
-  });
-
-  test('matches its schema in every status', () => {
-    for (const order of [...Object.values(IN_STATUS), orderAfter('cancel'), PROMOTED]) {
-      const body = toOrderBody({ ...order, source: 'x', metaData: { a: 1 } }, CHECKOUT);
-      expect(orderSchema.strict().safeParse(body).error).toBeUndefined();
-    }
   });
 });

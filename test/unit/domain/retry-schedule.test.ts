@@ -6,20 +6,6 @@ const HOUR = 60 * MINUTE;
 
 const failed = { hasSuccessor: false, retryAfterMs: 0, random: 0.5 };
 
-test.each([
-  [1, 5 * SECOND],
-  [2, 5 * MINUTE],
-  [3, 30 * MINUTE],
-  [4, 2 * HOUR],
-  [5, 5 * HOUR],
-  [6, 10 * HOUR],
-  [7, 14 * HOUR],
-  [8, 20 * HOUR],
-  [9, 24 * HOUR],
-])('the delay after failed attempt %d is %d ms', (attempt, delay) => {
-  expect(retryDelay(STANDARD_SCHEDULE, { ...failed, attempt })).toBe(delay);
-});
-
 test('the tenth attempt is the last one', () => {
   expect(retryDelay(STANDARD_SCHEDULE, { ...failed, attempt: 10 })).toBeNull();
   expect(retryDelay(STANDARD_SCHEDULE, { ...failed, attempt: 11 })).toBeNull();

