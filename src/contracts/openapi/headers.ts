@@ -42,7 +42,7 @@ export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
   return header.optional().meta({ description: header.description });
 }
 
-/** Headers of every response except those of the health checks and those to requests that cannot be read. */
+/** Headers of every response except those to requests that cannot be read. */
 export const STANDARD_HEADERS = pick('X-Request-Id', 'Cache-Control', 'RateLimit', 'RateLimit-Policy');
 
 export const IF_NONE_MATCH = z

@@ -8,7 +8,6 @@ export const TAGS = [
   { name: 'Orders', description: 'Create, retrieve, list and cancel orders.' },
   { name: 'Checkout', description: "Report the customer's progress. Requires a checkout key." },
   { name: 'Webhooks', description: 'Inspect and resend webhooks, test an endpoint, rotate the webhook secret.' },
-  { name: 'Service', description: 'Health checks and this document. No key is required.' },
 ] as const;
 
 /** Each by its name: a summary and the `data`; of a list, `next_cursor` too, unless it is the last page. */
