@@ -46,12 +46,8 @@ export interface WebhookRequest {
 }
 
 export interface WebhookSender {
-  /**
-   * Makes one attempt. A failure of the receiver or the network is in the result; rejects only if the sender is closed.
-   */
+  /** Makes one attempt. Never rejects: a failure of the receiver or the network is in the result. */
   send: (request: WebhookRequest) => Promise<Attempt>;
-  /** Accepts no further requests; resolves when the running attempts have ended. */
-  close: () => Promise<void>;
 }
 
 /**
@@ -159,24 +155,7 @@ export function createWebhookSender({
     return result;
   }
 
-  const running = new Set<Promise<Attempt>>();
-  let isClosed = false;
-  return {
-    send: async (request) => {
-      if (isClosed) throw new Error('the webhook sender is closed');
-      const sending = attempt(request);
-      running.add(sending);
-      try {
-        return await sending;
-      } finally {
-        running.delete(sending);
-      }
-    },
-    close: async () => {
-      isClosed = true;
-      await Promise.allSettled(running);
-    },
-  };
+  return { send: attempt };
 }
 
 /** The policy or the rules can be stricter than when the URL was accepted, so each attempt checks it. */

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { ownClock } from '../../support/clock';
 import { closedPort } from '../../support/listening-server';
-import { startRecordingTcpServer } from '../../support/recording-server';
+import { startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
 import { lookupReturning } from './lookup';
 import {
   CONNECTED_TIMEOUT_MS,
@@ -9,7 +9,6 @@ import {
   sender,
   sendTo,
   SHORT_TIMEOUT_MS,
-  stopAll,
   webhook,
 } from '../../support/sending';
 
@@ -17,7 +16,7 @@ const SHORT = { timeoutMs: SHORT_TIMEOUT_MS };
 
 afterEach(async () => {
   jest.restoreAllMocks();
-  await stopAll();
+  await stopRecordingServers();
 });
 
 describe('an attempt', () => {

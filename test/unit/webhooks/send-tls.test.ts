@@ -21,12 +21,7 @@ async function sendTo(origin: string, ca?: string, timeoutMs = LONG_TIMEOUT_MS) 
     ...(ca !== undefined && { ca }),
   });
   const request = { id: 'evt_1', timestamp: 1_750_000_000, signature: 'v1,c2lnbmF0dXJl', body: '{}' };
-  const attempts = [
-    await sender.send({ url: `${origin}/`, ...request }),
-    await sender.send({ url: `${origin}/`, ...request }),
-  ];
-  await sender.close();
-  return attempts;
+  return [await sender.send({ url: `${origin}/`, ...request }), await sender.send({ url: `${origin}/`, ...request })];
 }
 
 describe('a webhook over TLS', () => {
