@@ -13,7 +13,6 @@ import {
   type Classification,
 } from './attempt';
 import { limitBytesRead, readResponse, tooLarge } from './response-limits';
-import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy, withoutBrackets } from './webhook-url';
 import { webhookHeaders } from './sign';
 
@@ -57,6 +56,7 @@ export interface WebhookSender {
 const NO_ADDRESS_MS = 1000;
 
 const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 /** Responses with a status below 200. Each takes time to parse, however small it is. */
 const MAX_INTERIM = 100;
 
@@ -164,6 +164,17 @@ function refuseUrl(url: string, policy: AddressPolicy): Classification | undefin
   if (reason === undefined) return undefined;
   const malformed = checkWebhookUrl(url, { ...policy, allowPrivate: true }) !== undefined;
   return failure(malformed ? 'invalid_url' : 'address_refused', `the URL ${reason}`);
+}
+
+/**
+ * The wait of a `Retry-After` header (RFC 9110) in milliseconds, from 0 to 24 hours: seconds, or a date in one of the
+ * formats with a zone. Null for a missing or malformed header. If there are several, the first is used.
+ * @param nowMs the current time in Unix milliseconds
+ */
+export function parseRetryAfter(value: string | string[] | undefined, nowMs: number): number | null {
+  const text = (Array.isArray(value) ? value[0] : value)?.trim() ?? '';
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : text.endsWith(' GMT') ? Date.parse(text) - nowMs : NaN;
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
 function timeoutError(timeoutMs: number): Error {
