@@ -1,4 +1,5 @@
 import type { TimelineEntryBody } from '../contracts/timeline-schemas';
+import { toAttemptFields } from '../contracts/webhook-mapper';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, countWithin, toPage, unknownCursor } from './list-page';
@@ -34,15 +35,7 @@ export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attemp
       sequence: webhook.sequence,
       attempt: attempt.attempt,
       resend: attempt.step === null,
-      status: attempt.status,
-      error: attempt.error,
-      error_detail: attempt.errorDetail,
-      address: attempt.address,
-      duration_ms: attempt.durationMs,
-      connected_ms: attempt.connectedMs,
-      headers_ms: attempt.headersMs,
-      response_body: attempt.responseBody,
-      static_headers: attempt.hasStaticHeaders,
+      ...toAttemptFields(attempt),
       next_attempt_at: toIso(attempt.nextAttemptAt),
     };
   }

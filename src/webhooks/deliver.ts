@@ -128,18 +128,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         : null;
     const isPending = delayMs !== null || (!isScheduled && outcome === 'failed');
     const state = await recordAttempt(db, {
+      ...result,
       eventId: event.id,
       orderId: event.orderId,
       isScheduled,
       at: event.readAt,
-      durationMs: result.durationMs,
-      ...result.phases,
-      status: result.status,
-      error: result.error,
-      errorDetail: result.errorDetail,
-      address: result.peerAddress,
-      responseBody: result.responseBody,
-      hasStaticHeaders: result.hasStaticHeaders,
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });

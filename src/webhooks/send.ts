@@ -108,8 +108,8 @@ export function createWebhookSender({
             callback(lateError(), undefined as never);
             return;
           }
-          result.phases.connectedMs = elapsedMs();
-          result.peerAddress = socket.remoteAddress ?? null;
+          result.connectedMs = elapsedMs();
+          result.address = socket.remoteAddress ?? null;
           callback(null, socket);
         });
         return undefined;
@@ -136,7 +136,7 @@ export function createWebhookSender({
       // Without a listener, a late error of the body would end the process.
       response.on('error', () => undefined);
       result.status = status;
-      result.phases.headersMs = elapsedMs();
+      result.headersMs = elapsedMs();
       Object.assign(result, classifyStatus(status, headers.location));
       if (status === 429 || status === 503) {
         // By the clock of Postgres, like the signed timestamp.

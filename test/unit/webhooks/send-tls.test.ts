@@ -35,7 +35,7 @@ describe('a webhook over TLS', () => {
       response.end('thanks');
     });
     for (const attempt of await sendTo(`https://hook.example:${receiver.port}`, trusted.cert)) {
-      expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null, peerAddress: '127.0.0.1' });
+      expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null, address: '127.0.0.1' });
     }
     expect(names).toEqual(['hook.example', 'hook.example']);
     expect(resumed).toEqual([false, true]);
@@ -76,6 +76,6 @@ describe('a webhook over TLS', () => {
   test('fails at the deadline if the handshake does not complete', async () => {
     const receiver = await startRecordingTcpServer(() => undefined);
     const [attempt] = await sendTo(`https://hook.example:${receiver.port}`, undefined, SHORT_TIMEOUT_MS);
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', peerAddress: null });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', address: null });
   });
 });

@@ -29,13 +29,14 @@ describe('a webhook', () => {
       errorDetail: null,
       operatorDetail: null,
       durationMs: expect.any(Number),
-      phases: { connectedMs: expect.any(Number), headersMs: expect.any(Number) },
-      peerAddress: '127.0.0.1',
+      connectedMs: expect.any(Number),
+      headersMs: expect.any(Number),
+      address: '127.0.0.1',
       responseBody: 'thanks',
       hasStaticHeaders: false,
       retryAfterMs: null,
     });
-    const { connectedMs, headersMs } = attempt.phases;
+    const { connectedMs, headersMs } = attempt;
     expect(connectedMs).toBeLessThanOrEqual(headersMs!);
     expect(headersMs).toBeLessThanOrEqual(attempt.durationMs);
     expect(receiver.received).toHaveLength(1);
@@ -170,7 +171,7 @@ describe('a sender', () => {
       lookup: lookupReturning(['127.0.0.1']),
     });
     const attempt = await send(webhook(`http://inwards.example:${receiver.port}/`));
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'dns', peerAddress: null });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'dns', address: null });
     expect(attempt.errorDetail).toBe('the host name does not lead to a public address');
     expect(attempt.operatorDetail).toBe('the host name leads to an address that is not public');
     expect(receiver.sockets).toHaveLength(0);
