@@ -28,8 +28,7 @@ afterEach(async () => {
 const TIMEOUT_MS = 5500;
 
 function call(maxRetries = 3): Promise<unknown> {
-  const transport = createTransport({ url: server.url, apiKey: 'sk_1', timeoutMs: TIMEOUT_MS, maxRetries });
-  return transport({ method: 'GET', path: '/', idempotent: true });
+  return createTransport(server.url, 'sk_1', TIMEOUT_MS, maxRetries)('GET', '/');
 }
 
 const problem = (code: string) => ({ code, request_id: '1', detail: 'x' });
