@@ -139,10 +139,10 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
 
     /**
      * Requests a resend of all exhausted webhooks (`{ state: 'exhausted' }`), or of all since a time. Until it has
-     * ended, another one causes the error `resend_in_progress`.
+     * ended, another one causes the error `resend_in_progress`: after a ConnectionError, that may be this one.
      */
     resendWebhooks: (selection: WebhookSelection): Promise<ResentWebhooks> =>
-      data('POST', `${seller}/webhook_event/resend/`, { body: { data: selection } }),
+      data('POST', `${seller}/webhook_event/resend/`, { body: { data: selection }, idempotent: false }),
 
     /** Replaces the static headers of webhooks. An empty array removes them. No call returns their values. */
     setWebhookHeaders: (webhookHeaders: NewWebhookHeaders): Promise<WebhookHeaders> =>
