@@ -54,6 +54,5 @@ same<client.RotatedWebhookSecret, RotatedSecretBody>();
 same<client.OrderStatusChanged, OrderStatusChanged>();
 same<client.WebhookTest, WebhookTest>();
 same<client.SimulatedEvent, z.input<typeof simulateRequestSchema>['data']['event']>();
-// New codes need no new client.
-same<Omit<client.Problem, 'code' | 'errors'>, Omit<ProblemBody, 'code' | 'errors'>>();
+same<Omit<client.Problem, 'errors'>, Omit<ProblemBody, 'errors'>>();
 same<Omit<client.FieldError, 'code'>, Omit<ProblemBody['errors'][number], 'code'>>();
