@@ -9,7 +9,6 @@ import {
   orderListQuerySchema,
   progressRequestSchema,
   simulateRequestSchema,
-  unquoteKey,
 } from '../contracts/request-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
@@ -184,9 +183,7 @@ function eventOf(ctx: Context, schema: typeof progressRequestSchema | typeof sim
 }
 
 function idempotencyKeyOf(ctx: Context): string | undefined {
-  if (ctx.headers['idempotency-key'] === undefined) return undefined;
-  const key = unquoteKey(ctx.get('Idempotency-Key'));
-  const { error } = idempotencyKeySchema.safeParse(key);
+  const { data, error } = idempotencyKeySchema.safeParse(ctx.headers['idempotency-key']);
   if (error) throw new Problem('invalid_idempotency_key', error.issues.map(({ message }) => message).join(' '));
-  return key;
+  return data;
 }

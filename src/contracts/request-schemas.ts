@@ -81,11 +81,14 @@ export const orderListQuerySchema = z.strictObject({
 });
 export type OrderListQuery = z.infer<typeof orderListQuerySchema>;
 
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+/** Printable text without spaces, as it is or as a quoted string of RFC 9651. */
+const IDEMPOTENCY_KEY = /^([\x21\x23-\x7e][\x21-\x7e]{0,254}|"([\x21\x23-\x5b\x5d-\x7e]|\\["\\]){1,255}")$/;
 
+/** The header; parsed to the key. */
 export const idempotencyKeySchema = z
   .string()
   .regex(IDEMPOTENCY_KEY, 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.')
+  .transform((header) => (header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, '$1') : header))
   .optional()
   .meta({
     description:
@@ -96,18 +99,6 @@ export const idempotencyKeySchema = z
     examples: ['web-100042-1'],
     param: { id: 'Idempotency-Key' },
   });
-
-/** A quoted string of RFC 9651. */
-const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
-
-/**
- * Returns the key that the header holds: the draft's quoted string, or the bare key.
- * @returns an empty text, which is no valid key, for a quoted string that does not end
- */
-export function unquoteKey(header: string): string {
-  if (!header.startsWith('"')) return header;
-  return QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1') ?? '';
-}
 
 const progressEvent = z
   .enum(PROGRESS_EVENTS)
