@@ -23,12 +23,10 @@ import { webhookRoutes } from './webhook-routes';
 /** Lists that one seller can read at the same time; further ones wait. */
 const LISTS_AT_ONCE = 2;
 /**
- * Resends and rotations that one seller can run at the same time; further ones wait. Each may wait for the lock on a
+ * Resends, rotations and changes of static headers that one seller can run at the same time; further ones wait. Each may wait for the lock on a
  * row, with a connection.
  */
 const LOCKS_AT_ONCE = 2;
-/** Webhook tests that one seller can run at the same time; further ones are refused. */
-const TESTS_AT_ONCE = 4;
 
 export interface AppOptions {
   api: PublicApi;
@@ -87,12 +85,11 @@ export function createApp(options: AppOptions): Koa<State> {
   const authenticate = createAuthentication(limits);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
-  const limitLists = limitInFlight(LISTS_AT_ONCE, 'wait');
-  const limitLocks = limitInFlight(LOCKS_AT_ONCE, 'wait');
-  const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
+  const limitLists = limitInFlight(LISTS_AT_ONCE);
+  const limitLocks = limitInFlight(LOCKS_AT_ONCE);
   for (const basePath of api.basePaths) {
     mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
-    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
+    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks }), count);
   }
   app.use(count);
   mount(app, docsRoutes(document));

@@ -250,7 +250,7 @@ export const PROBLEMS = {
     title: 'Too many requests',
     cause:
       'A limit in `RateLimit-Policy` is exceeded: for the key, for the seller, or, for requests without a valid key, for the ' +
-      'IP address. Also returned if more than four webhook tests of a seller run at the same time.',
+      'IP address.',
     cure: 'Wait for the number of seconds in `Retry-After`. Nothing changed.',
     example: { detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.' },
     headers: ['Retry-After'],
