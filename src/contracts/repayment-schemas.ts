@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds } from '../domain/money';
 import { type OrderRules, refuse } from './fields';
-import { DOUBLE, promotionSchema } from './order-schemas';
-
-const pounds = (description: string, example: number) =>
-  z.number().meta({ ...DOUBLE, description, examples: [example] });
+import { DOUBLE, pounds, promotionSchema, whole } from './order-schemas';
 
 /** The amount in a query; parsed to pence. */
 export function repaymentExampleQuerySchema({ maxAmountPence }: Pick<OrderRules, 'maxAmountPence'>) {
@@ -33,10 +30,7 @@ export function repaymentExampleQuerySchema({ maxAmountPence }: Pick<OrderRules,
 
 const instalmentSchema = z
   .object({
-    due_in_months: z
-      .number()
-      .int()
-      .meta({ description: 'Months from the agreement until the instalment is due', examples: [1] }),
+    due_in_months: whole('Months from the agreement until the instalment is due', 1),
     amount: pounds('Amount of the instalment in pounds (GBP)', 411.5),
   })
   .meta({ id: 'Instalment' });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ORDER_EVENTS } from '../domain/status';
-import { anyOf, actor, channel, orderStatus, paymentTerm, timestamp } from './order-schemas';
+import { anyOf, actor, channel, orderStatus, paymentTerm, text, timestamp, whole } from './order-schemas';
 import { attemptFields, nextAttempt, sequence, webhookId, webhookState } from './webhook-response-schemas';
 
-const reason = z.string().nullable().meta({ description: 'Human-readable reason, if given' });
+const reason = text('Human-readable reason, if given').nullable();
 const EVENTS = `${anyOf(['created', ...ORDER_EVENTS])}. New events may be added.`;
-const event = z.string().meta({ description: `The event that was requested: ${EVENTS}`, examples: ['signup_started'] });
+const event = text(`The event that was requested: ${EVENTS}`, 'signup_started');
 
 const timelineWebhook = z
   .object({ id: webhookId, sequence, state: webhookState, next_attempt_at: nextAttempt })
@@ -15,7 +15,7 @@ const changeEntrySchema = z
   .object({
     type: z.literal('change'),
     at: timestamp,
-    event: event.meta({ description: `The event that caused the change: ${EVENTS}` }),
+    event: text(`The event that caused the change: ${EVENTS}`, 'signup_started'),
     from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
     to: orderStatus,
     actor,
@@ -24,7 +24,7 @@ const changeEntrySchema = z
     payment_term: paymentTerm.nullable().meta({
       description: 'How the customer pays, if it was reported with the event',
     }),
-    version: z.number().int().meta({ description: 'Number of the change, from 1' }),
+    version: whole('Number of the change, from 1'),
     webhook: timelineWebhook.nullable().meta({ description: 'The webhook for the change; null if there is none' }),
   })
   .meta({ id: 'TimelineChange', description: 'A change' });
@@ -47,7 +47,7 @@ const attemptEntrySchema = z
     at: timestamp,
     webhook_id: webhookId,
     sequence,
-    attempt: z.number().int().meta({ description: 'Number of the attempt, from 1, including resends' }),
+    attempt: whole('Number of the attempt, from 1, including resends'),
     resend: z.boolean().meta({
       description: 'True for a requested resend, which is not part of the retry schedule',
     }),

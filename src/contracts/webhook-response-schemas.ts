@@ -1,16 +1,9 @@
 import { z } from 'zod';
 import { ATTEMPT_ERRORS, WEBHOOK_STATES } from '../domain/webhook';
-import { anyOf, orderId, orderReference, timestamp } from './order-schemas';
+import { anyOf, orderId, orderReference, text, timestamp, whole } from './order-schemas';
 
-const milliseconds = z
-  .number()
-  .int()
-  .meta({ description: 'Duration in milliseconds', examples: [84] });
 export const webhookId = z.uuid().meta({ description: 'ID of the webhook, as in its header `webhook-id`' });
-export const sequence = z
-  .number()
-  .int()
-  .meta({ description: "Number of the change among the order's status changes, from 1", examples: [1] });
+export const sequence = whole("Number of the change among the order's status changes, from 1", 1);
 export const nextAttempt = timestamp
   .nullable()
   .meta({ description: 'When the next attempt is due; null if none is scheduled' });
@@ -31,10 +24,7 @@ export const webhookEventSchema = z
     reference: orderReference,
     sequence,
     state: webhookState,
-    attempts: z
-      .number()
-      .int()
-      .meta({ description: 'Number of attempts so far, including resends', examples: [1] }),
+    attempts: whole('Number of attempts so far, including resends', 1),
     created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
     next_attempt_at: nextAttempt,
   })
@@ -46,7 +36,7 @@ export const signedWebhookSchema = webhookEventSchema
     request_headers: z
       .record(z.string(), z.string())
       .meta({ description: 'The headers of an attempt now, with its signature', examples: [{ 'webhook-id': 'a' }] }),
-    request_body: z.string().meta({ description: 'The exact body of every attempt, which the signature covers' }),
+    request_body: text('The exact body of every attempt, which the signature covers'),
   })
   .meta({ id: 'SignedWebhook', description: 'A webhook as the service sends it' });
 export type SignedWebhookBody = z.infer<typeof signedWebhookSchema>;
@@ -61,23 +51,14 @@ export const webhookSelectionSchema = z
 export type WebhookSelectionBody = z.infer<typeof webhookSelectionSchema>;
 
 export const attemptFields = {
-  status: z
-    .number()
-    .int()
-    .nullable()
-    .meta({ description: 'HTTP status; null if no response was received', examples: [200] }),
-  error: z
-    .string()
-    .nullable()
-    .meta({
-      description: `Kind of failure: ${anyOf(ATTEMPT_ERRORS)}; null if the attempt succeeded`,
-    }),
-  error_detail: z.string().nullable().meta({ description: 'Human-readable explanation of the failure' }),
-  address: z.string().nullable().meta({ description: 'IP address of the endpoint' }),
-  duration_ms: milliseconds,
-  connected_ms: milliseconds.nullable().meta({ description: 'Milliseconds until DNS, TCP and TLS were complete' }),
-  headers_ms: milliseconds.nullable().meta({ description: 'Milliseconds until the response headers were received' }),
-  response_body: z.string().meta({ description: 'The first KiB of the response body' }),
+  status: whole('HTTP status; null if no response was received', 200).nullable(),
+  error: text(`Kind of failure: ${anyOf(ATTEMPT_ERRORS)}; null if the attempt succeeded`).nullable(),
+  error_detail: text('Human-readable explanation of the failure').nullable(),
+  address: text('IP address of the endpoint').nullable(),
+  duration_ms: whole('Duration in milliseconds', 84),
+  connected_ms: whole('Milliseconds until DNS, TCP and TLS were complete', 84).nullable(),
+  headers_ms: whole('Milliseconds until the response headers were received', 84).nullable(),
+  response_body: text('The first KiB of the response body'),
   static_headers: z.boolean().meta({
     description: 'True if the request had your static headers. False if you have none, or they are for another origin.',
   }),
@@ -88,14 +69,14 @@ export const webhookTestResultSchema = z
     webhook_id: webhookId,
     delivered: z.boolean().meta({ description: 'True if the endpoint returned a 2xx status' }),
     ...attemptFields,
-    request_body: z.string().meta({ description: 'The exact body that was signed and sent' }),
+    request_body: text('The exact body that was signed and sent'),
   })
   .meta({ id: 'WebhookTestResult', description: 'The result of a test of a webhook endpoint' });
 export type WebhookTestResult = z.infer<typeof webhookTestResultSchema>;
 
 export const webhookHeadersSchema = z
   .object({
-    origin: z.string().meta({ description: 'Origin of the webhook URLs', examples: ['https://shop.example'] }),
+    origin: text('Origin of the webhook URLs', 'https://shop.example'),
     names: z.array(z.string()).meta({
       description: 'Lower-case names of the headers. Their values are not returned.',
       examples: [['authorization']],
@@ -106,7 +87,7 @@ export type WebhookHeadersBody = z.infer<typeof webhookHeadersSchema>;
 
 export const rotatedSecretSchema = z
   .object({
-    webhook_secret: z.string().meta({ description: 'The new secret. It is shown only once.', examples: ['whsec_…'] }),
+    webhook_secret: text('The new secret. It is shown only once.', 'whsec_…'),
     previous_valid_until: timestamp
       .nullable()
       .meta({ description: 'Until when older secrets stay active; null if there are none' }),

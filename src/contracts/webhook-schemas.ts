@@ -1,11 +1,22 @@
 import { z } from 'zod';
-import { ORDER_EVENTS, type OrderEvent } from '../domain/status';
-import { anyOf, openEnum, actor, orderSchema, orderStatus, sellerSchema, timestamp } from './order-schemas';
+import { ORDER_EVENTS } from '../domain/status';
+import {
+  anyOf,
+  openEnum,
+  actor,
+  orderSchema,
+  orderStatus,
+  sellerSchema,
+  text,
+  timestamp,
+  whole,
+} from './order-schemas';
 
-const event: z.ZodType<OrderEvent | (string & Record<never, never>)> = openEnum(
+const event = openEnum(
   ORDER_EVENTS,
   `What changed the status: ${anyOf(ORDER_EVENTS)}. New events may be added.`,
-).meta({ examples: ['approved'] });
+  'approved',
+);
 
 export const orderStatusChangedSchema = z
   .object({
@@ -16,13 +27,9 @@ export const orderStatusChangedSchema = z
         order: orderSchema.meta({ description: 'The order immediately after the change' }),
         previous_status: orderStatus,
         event,
-        sequence: z
-          .number()
-          .int()
-          .min(1)
-          .meta({ description: "Number of this change among the order's status changes: 1, 2, 3, …", examples: [2] }),
+        sequence: whole("Number of this change among the order's status changes: 1, 2, 3, …", 2).min(1),
         actor,
-        reason: z.string().nullable().meta({ description: 'Human-readable reason for the change, if given' }),
+        reason: text('Human-readable reason for the change, if given').nullable(),
       })
       .meta({ id: 'OrderStatusChangedData' }),
   })

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-
-const text = (description: string, example: string) => z.string().meta({ description, examples: [example] });
+import { text } from '../order-schemas';
 
 /** Response headers by their names, each a component of its own. */
 export const HEADERS = asComponents({
@@ -45,43 +44,35 @@ export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
 /** Headers of every response except those to requests that cannot be read. */
 export const STANDARD_HEADERS = pick('X-Request-Id', 'Cache-Control', 'RateLimit', 'RateLimit-Policy');
 
-export const IF_NONE_MATCH = z
-  .string()
-  .optional()
-  .meta({
-    description: 'The `ETag` of an earlier response. If nothing has changed since, the response is 304 without a body.',
-    examples: ['"2"'],
-    param: { id: 'If-None-Match' },
-  });
+const param = (id: string, description: string, example: string) =>
+  z
+    .string()
+    .optional()
+    .meta({ description, examples: [example], param: { id } });
 
-export const IF_MATCH = z
-  .string()
-  .optional()
-  .meta({
-    description:
-      'The `ETag` of an earlier response, or several. If the order has another version by now, the response is 412, and ' +
-      'nothing changes.',
-    examples: ['"2"'],
-    param: { id: 'If-Match' },
-  });
+export const IF_NONE_MATCH = param(
+  'If-None-Match',
+  'The `ETag` of an earlier response. If nothing has changed since, the response is 304 without a body.',
+  '"2"',
+);
+
+export const IF_MATCH = param(
+  'If-Match',
+  'The `ETag` of an earlier response, or several. If the order has another version by now, the response is 412, and ' +
+    'nothing changes.',
+  '"2"',
+);
 
 /** Headers that every request may send. */
 export const REQUEST_HEADERS = {
-  'X-Request-Id': z
-    .string()
-    .optional()
-    .meta({
-      description: 'Your ID for the request: up to 128 letters, digits and `_ . : / + = -`. An invalid ID is replaced.',
-      examples: ['checkout-4711'],
-      param: { id: 'X-Request-Id' },
-    }),
-  traceparent: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'W3C Trace Context. The trace ID is logged, and webhooks about the change carry it; an invalid value is ignored.',
-      examples: ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
-      param: { id: 'traceparent' },
-    }),
+  'X-Request-Id': param(
+    'X-Request-Id',
+    'Your ID for the request: up to 128 letters, digits and `_ . : / + = -`. An invalid ID is replaced.',
+    'checkout-4711',
+  ),
+  traceparent: param(
+    'traceparent',
+    'W3C Trace Context. The trace ID is logged, and webhooks about the change carry it; an invalid value is ignored.',
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  ),
 };

@@ -6,7 +6,9 @@ import { ownClock } from '../../support/clock';
 import { type TestServer, startTestServer } from '../../support/listening-server';
 
 /** The responses to the next requests; a function is called instead of a response. */
-let replies: ([status: number, headers: Record<string, string>, body?: object] | ((request: IncomingMessage) => void))[];
+let replies: (
+  [status: number, headers: Record<string, string>, body?: object] | ((request: IncomingMessage) => void)
+)[];
 let requests: number;
 let server: TestServer;
 beforeEach(async () => {

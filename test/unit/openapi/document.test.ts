@@ -317,7 +317,12 @@ describe('the check of a response against the document', () => {
   const good = { status: 200, headers: { 'X-Request-Id': requestId, ...otherHeaders }, body: { data } };
   const check = (response: Partial<typeof good>) => () => {
     const { status, headers, body } = { ...good, ...response };
-    expectDocumented('GET', CONNECTION_CHECK, { status, headers: new Headers(headers), body, text: '' } satisfies ApiResponse);
+    expectDocumented('GET', CONNECTION_CHECK, {
+      status,
+      headers: new Headers(headers),
+      body,
+      text: '',
+    } satisfies ApiResponse);
   };
 
   test('accepts a documented response', () => {

@@ -3,14 +3,7 @@ import { ownClock } from '../../support/clock';
 import { closedPort } from '../../support/listening-server';
 import { startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
 import { lookupReturning } from './lookup';
-import {
-  CONNECTED_TIMEOUT_MS,
-  expectClosed,
-  sender,
-  sendTo,
-  SHORT_TIMEOUT_MS,
-  webhook,
-} from '../../support/sending';
+import { CONNECTED_TIMEOUT_MS, expectClosed, sender, sendTo, SHORT_TIMEOUT_MS, webhook } from '../../support/sending';
 
 const SHORT = { timeoutMs: SHORT_TIMEOUT_MS };
 
