@@ -184,6 +184,6 @@ function eventOf(ctx: Context, schema: typeof progressRequestSchema | typeof sim
 
 function idempotencyKeyOf(ctx: Context): string | undefined {
   const { data, error } = idempotencyKeySchema.safeParse(ctx.headers['idempotency-key']);
-  if (error) throw new Problem('invalid_idempotency_key', error.issues.map(({ message }) => message).join(' '));
+  if (error) throw new Problem('invalid_idempotency_key');
   return data;
 }

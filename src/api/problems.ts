@@ -39,6 +39,5 @@ function toProblem(error: unknown, readOnly: boolean): Problem {
       : 'The database is unavailable, and the outcome is unknown. Repeating the same call is safe.';
     return new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
   }
-  const detail = 'Something went wrong on our side. Quote the request_id when you contact support.';
-  return new Problem('internal_error', detail, { cause: error });
+  return new Problem('internal_error', undefined, { cause: error });
 }

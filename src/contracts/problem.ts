@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { openEnum, orderStatus, pounds, text, whole } from './order-schemas';
-import { FIELD_ERROR_CODES, PROBLEM_CODES, type ProblemCode, PROBLEMS } from './problem-table';
+import { FIELD_ERROR_CODES, PROBLEM_CODES, type ProblemCode, PROBLEMS, problemEntry } from './problem-table';
 
 const openCode = <T extends string>(known: readonly [T, ...T[]], description: string, example?: T) =>
   openEnum(
@@ -52,11 +52,11 @@ export type ProblemBody = z.infer<typeof problemSchema>;
 type ProblemMembers = Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status' | 'order_amount'>;
 
 interface ProblemOptions {
-  errors?: readonly FieldError[];
+  errors?: readonly FieldError[] | undefined;
   headers?: Readonly<Record<string, string>>;
   /** Sets `Retry-After`. */
   retryAfterS?: number;
-  members?: ProblemMembers;
+  members?: ProblemMembers | undefined;
   cause?: unknown;
 }
 
@@ -68,7 +68,7 @@ export class Problem extends Error {
 
   constructor(
     readonly code: ProblemCode,
-    detail: string,
+    detail: string = PROBLEMS[code].detail,
     { errors, headers = {}, retryAfterS, members = {}, cause }: ProblemOptions = {},
   ) {
     super(detail, { cause });
@@ -96,6 +96,12 @@ export class Problem extends Error {
       ...this.members,
     };
   }
+}
+
+/** The problem of the documentation. */
+export function exampleOf(code: ProblemCode): Problem {
+  const { errors, members } = problemEntry(code);
+  return new Problem(code, undefined, { errors, members });
 }
 
 export function isProblem(error: unknown, code: ProblemCode): error is Problem {

@@ -87,7 +87,7 @@ const IDEMPOTENCY_KEY = /^([\x21\x23-\x7e][\x21-\x7e]{0,254}|"([\x21\x23-\x5b\x5
 /** The header; parsed to the key. */
 export const idempotencyKeySchema = z
   .string()
-  .regex(IDEMPOTENCY_KEY, 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.')
+  .regex(IDEMPOTENCY_KEY)
   .transform((header) => (header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, '$1') : header))
   .optional()
   .meta({

@@ -95,9 +95,7 @@ export async function resendWebhooks(
     await workflows.resendWebhooks({ sellerId, state, since, until });
   } catch (error) {
     if (!(error instanceof AlreadyRunning)) throw resendNotRequested(error);
-    const detail =
-      'The previous resend of many webhooks is still in progress. It continues, and nothing else was requested.';
-    throw new Problem('resend_in_progress', detail);
+    throw new Problem('resend_in_progress');
   }
   return { state: state ?? null, created_from: since ?? null, created_before: until };
 }

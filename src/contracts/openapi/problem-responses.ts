@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { Problem, type ProblemBody, PROBLEM_TYPE, problemSchema } from '../problem';
+import { type ProblemBody, PROBLEM_TYPE, exampleOf, problemSchema } from '../problem';
 import { PROBLEMS, type ProblemCode, problemEntry } from '../problem-table';
 import { STANDARD_HEADERS, pick, sometimes } from './headers';
 
@@ -27,7 +27,7 @@ function problemResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObjec
 }
 
 function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
-  const examples = codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code) }] as const);
+  const examples = codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleBody(code) }] as const);
   return {
     description: codes.map((code) => `[\`${code}\`](/docs/errors/#${code}): ${PROBLEMS[code].title}`).join('. '),
     headers: z.object(headersOf(codes)),
@@ -50,13 +50,11 @@ function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   );
 }
 
-function exampleOf(code: ProblemCode): ProblemBody {
-  const { detail, ...options } = problemEntry(code).example;
-  return new Problem(code, detail, options).toBody(
+const exampleBody = (code: ProblemCode): ProblemBody =>
+  exampleOf(code).toBody(
     '/api/lending/edge/ecommerce/order/3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34/',
     '0d2c9c6e-7e7b-4a53-9f0b-2f1f3f6f6c11',
   );
-}
 
 function toPascalCase(code: string): string {
   return code.replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
