@@ -16,7 +16,7 @@ import { mount, unknownPath } from './paths';
 import { renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { repaymentRoutes } from './repayment-routes';
-import { requestLog, requestMetrics } from './request-telemetry';
+import { requestTelemetry } from './request-telemetry';
 import { signResponses } from './response-signature';
 import { webhookRoutes } from './webhook-routes';
 
@@ -59,8 +59,7 @@ export function createApp(options: AppOptions): Koa<State> {
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   if (trace) app.use(trace);
-  app.use(requestMetrics());
-  app.use(requestLog(log));
+  app.use(requestTelemetry(log));
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));

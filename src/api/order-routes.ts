@@ -20,7 +20,7 @@ import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read
 import { retrieveTimeline } from '../orders/timeline';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, validate, validateQuery } from './input';
-import { type Context, type RouteMiddleware, type State, sendListPage } from './context';
+import { type Context, type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
 
 export function orderRoutes(
@@ -111,7 +111,7 @@ export function orderRoutes(
   });
   router.get('/seller/:sellerId/order', authenticate('seller', listCost), limitLists, async (ctx) => {
     const { id } = sellerOf(ctx);
-    sendListPage(ctx, await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query)));
+    ctx.body = await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query));
   });
   router.get('/order/:orderId', seller, retrieve);
   router.delete('/order/:orderId', seller, cancel);
@@ -120,7 +120,7 @@ export function orderRoutes(
 
   router.get('/order/:orderId/timeline', authenticate('seller', listCost), limitLists, async (ctx) => {
     const query = validateQuery(timelineQuerySchema, ctx.query);
-    sendListPage(ctx, await retrieveTimeline(deps, idOf(ctx, 'orderId'), sellerOf(ctx).id, query));
+    ctx.body = await retrieveTimeline(deps, idOf(ctx, 'orderId'), sellerOf(ctx).id, query);
     ctx.state.orderId = idOf(ctx, 'orderId');
   });
   router.get('/seller/:sellerId/connection_check', seller, (ctx) => {

@@ -23,8 +23,10 @@ export const metaData = anyObject.transform((value, context): Record<string, unk
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_META_DATA_BYTES) {
     return refuse(context, 'too_big', 'must be at most 16 KiB');
   }
-  if (hasKey(value, '__proto__')) refuse(context, 'forbidden_key', 'must not contain the key __proto__');
-  const leaves = leavesOf(value);
+  const parts = [...partsOf(value)];
+  if (parts.some(({ key }) => key === '__proto__'))
+    refuse(context, 'forbidden_key', 'must not contain the key __proto__');
+  const leaves = parts.flatMap(({ key, value: leaf }) => [key, leaf]);
   // JSON has no infinity: 1e400 would be returned as null.
   if (leaves.includes(Infinity) || leaves.includes(-Infinity)) {
     refuse(context, 'invalid_value', 'must not contain numbers that are too large for a double');
@@ -40,13 +42,11 @@ function deeperThan(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((child) => deeperThan(child, depth - 1));
 }
 
-/** All keys, and all values that are no objects or arrays. */
-function leavesOf(value: unknown): unknown[] {
-  if (typeof value !== 'object' || value === null) return [value];
-  return Object.entries(value).flatMap(([key, child]) => [key, ...leavesOf(child)]);
-}
-
-function hasKey(value: unknown, key: string): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, key) || Object.values(value).some((child) => hasKey(child, key));
+/** All keys with their values, at every depth. */
+function* partsOf(value: unknown): Generator<{ key: string; value: unknown }> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    yield { key, value: child };
+    yield* partsOf(child);
+  }
 }

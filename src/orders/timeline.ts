@@ -19,10 +19,8 @@ export async function retrieveTimeline(
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
   const entries = await readTimeline(deps.db, orderId, cursor, limit + 1);
   const bodies = entries.map(toTimelineEntryBody);
-  const { items, nextCursor } = toPage(entries, Math.min(limit, countWithin(bodies)), ({ position }) =>
-    String(position),
-  );
-  return { items: bodies.slice(0, items.length), nextCursor };
+  const page = toPage(entries, Math.min(limit, countWithin(bodies)), ({ position }) => String(position));
+  return { ...page, data: bodies.slice(0, page.data.length) };
 }
 
 export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attempt }: TimelineEntry): TimelineEntryBody {

@@ -27,7 +27,7 @@ export async function listWebhooks(
     throw unknownCursor();
   }
   const page = toPage(rows, limit, ({ id }) => id);
-  return { ...page, items: page.items.map(toWebhookEventBody) };
+  return { ...page, data: page.data.map(toWebhookEventBody) };
 }
 
 /**

@@ -12,7 +12,7 @@ import { isUuid } from '../domain/uuid';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { type BreakerOptions, createEndpointBreakers, isAnswered } from './endpoint-breakers';
-import { createKeyedSemaphore, monotonicMs } from './keyed-semaphore';
+import { createKeyedSemaphore } from './keyed-semaphore';
 import type { WebhookSender } from './send';
 import { signWebhook } from './sign';
 
@@ -96,7 +96,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function withinLimit<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
     const waitMs = sellerSlots.tryAcquire(sellerId);
     if (waitMs > 0) throw new RetryLater('the seller has as many attempts running as it may have', waitMs);
-    const startedAt = monotonicMs();
+    const startedAt = performance.now();
     let isSent = true;
     try {
       return await work();
@@ -104,7 +104,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       isSent = !(error instanceof RetryLater);
       throw error;
     } finally {
-      sellerSlots.release(sellerId, isSent ? monotonicMs() - startedAt : undefined);
+      sellerSlots.release(sellerId, isSent ? performance.now() - startedAt : undefined);
     }
   }
 

@@ -18,7 +18,8 @@ export interface Operation {
   /** The method and the path below the base path, such as `GET /order/{order_id}/`. */
   route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}/`;
   operationId: string;
-  tag: (typeof TAGS)[number]['name'];
+  /** Default: Orders. */
+  tag?: (typeof TAGS)[number]['name'];
   summary: string;
   description: string;
   /** Default: a seller key. */
@@ -70,7 +71,7 @@ export function toPaths(basePath: string, operations: readonly Operation[]): Zod
 
 /** Adds the common headers and errors to an operation. */
 function toOperationObject(own: Operation): ZodOpenApiOperationObject {
-  const { operationId, tag, summary, description, key = 'seller', query, body, response, conditional } = own;
+  const { operationId, tag = 'Orders', summary, description, key = 'seller', query, body, response, conditional } = own;
   const etag = conditional && pick('ETag');
   const headers = z.object({ ...STANDARD_HEADERS, ...response.headers, ...etag });
   const errors = [

@@ -17,7 +17,6 @@ import type { Operation } from './operation';
 const ofNewOrder = (operationId: string) => ({ operationId, parameters: { order_id: '$response.body#/data/id' } });
 
 const retrieve = {
-  tag: 'Orders',
   description:
     'Returns the current state of an order. `Order-Source` shows whether it comes from the workflow or from the ' +
     'last saved snapshot.',
@@ -31,7 +30,6 @@ const retrieve = {
 } as const satisfies Partial<Operation>;
 
 const cancel = {
-  tag: 'Orders',
   description:
     'The order becomes UNSUCCESSFUL and gets a `cancelled_at`. If the order was declined, failed or expired, only ' +
     '`cancelled_at` is set. Cancelling again changes nothing. A SUCCESSFUL order cannot be cancelled. A cancelled ' +
@@ -52,7 +50,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /seller/{supplier_uuid}/order/',
     operationId: 'createOrder',
-    tag: 'Orders',
     summary: 'Create an order',
     description:
       'Creates an order. Send the customer to its `order_url`. Orders cannot be edited: to change the amount, cancel ' +
@@ -110,7 +107,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /seller/{supplier_uuid}/order/',
     operationId: 'listOrders',
-    tag: 'Orders',
     summary: "List a seller's orders",
     description:
       'Lists orders as of their last saved change, newest first: by `created_at`, or by last change with `updated_from`.',
@@ -141,7 +137,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /seller/{supplier_uuid}/connection_check/',
     operationId: 'checkConnection',
-    tag: 'Orders',
     summary: 'Check an API key and seller ID',
     description: 'Returns 200 if the key is valid and belongs to the seller. Useful on the settings page of a plugin.',
     response: {
@@ -153,7 +148,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /seller/{supplier_uuid}/repayment_example/',
     operationId: 'retrieveRepaymentExample',
-    tag: 'Orders',
     summary: 'Retrieve an example of repayments',
     description:
       'The repayments of an amount, before any order exists, for product and cart pages. Public: browsers call it ' +
@@ -205,7 +199,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /order/{order_id}/simulate/',
     operationId: 'simulateProgress',
-    tag: 'Orders',
     summary: "Simulate the customer's progress",
     description:
       'Sandbox accounts only: moves an order as `reportProgress` does, so that automated tests of a shop need no browser. ' +

@@ -19,11 +19,13 @@ import {
 import { signedWebhook, timeline, webhookEvent, webhookSelection, webhookTestResult } from './examples';
 import type { Operation } from './operation';
 
-export const webhookOperations = (rules: OrderRules): Operation[] => [
+export const webhookOperations = (rules: OrderRules): Operation[] =>
+  operations(rules).map((operation) => ({ ...operation, tag: 'Webhooks' }));
+
+const operations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /order/{order_id}/timeline/',
     operationId: 'retrieveTimeline',
-    tag: 'Webhooks',
     summary: 'Retrieve the timeline of an order',
     description:
       'Lists every change, every refused signal to the workflow and every attempt to deliver a webhook, oldest first. A ' +
@@ -39,7 +41,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /seller/{supplier_uuid}/webhook_event/',
     operationId: 'listWebhooks',
-    tag: 'Webhooks',
     summary: "List a seller's webhooks",
     description:
       'Lists webhooks, newest first. A `webhook_event` is one webhook with its delivery state. `state=exhausted` lists ' +
@@ -55,7 +56,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /webhook_event/{webhook_id}/',
     operationId: 'retrieveWebhook',
-    tag: 'Webhooks',
     summary: 'Retrieve a webhook as it is sent',
     description:
       'Returns the exact body and the headers of an attempt now, with a valid signature and without your static headers. ' +
@@ -69,7 +69,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /webhook_event/{webhook_id}/resend/',
     operationId: 'resendWebhook',
-    tag: 'Webhooks',
     summary: 'Resend a webhook',
     description:
       'Sends the webhook again now, in any state, with the same ID and body. If the attempt succeeds, the webhook ' +
@@ -86,7 +85,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /seller/{supplier_uuid}/webhook_event/resend/',
     operationId: 'resendWebhooks',
-    tag: 'Webhooks',
     summary: 'Resend many webhooks',
     description:
       'Resends the webhooks in one state, or those created since a time, or both: the oldest first, about four a second, ' +
@@ -113,7 +111,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /seller/{supplier_uuid}/webhook_test/',
     operationId: 'testEndpoint',
-    tag: 'Webhooks',
     summary: 'Test an endpoint',
     description:
       'Sends a signed `webhook.test` from the same machines and with the same rules as every other webhook, and ' +
@@ -131,7 +128,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'PUT /seller/{supplier_uuid}/webhook_headers/',
     operationId: 'setWebhookHeaders',
-    tag: 'Webhooks',
     summary: 'Set static headers',
     description:
       'Sets up to five headers that every webhook to one origin carries, test webhooks included, for example an ' +
@@ -158,7 +154,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /seller/{supplier_uuid}/webhook_secret/rotate/',
     operationId: 'rotateWebhookSecret',
-    tag: 'Webhooks',
     summary: 'Rotate the webhook secret',
     description:
       'Creates a new webhook secret. Older secrets stay active for at most `overlap_seconds`, so that you can update your ' +
