@@ -4,7 +4,7 @@ import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/docu
 import type { OrderDependencies } from '../orders/dependencies';
 import type { QuoteRepayments } from '../orders/repayment-example';
 import { VERSION } from '../package';
-import { createAuthentication, identifyCaller } from './authenticate';
+import { createAuthentication } from './authenticate';
 import { createBodyReaders } from './input';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
@@ -15,7 +15,6 @@ import { orderRoutes } from './order-routes';
 import { mount, unknownPath } from './paths';
 import { renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
-import { repaymentRoutes } from './repayment-routes';
 import { requestTelemetry } from './request-telemetry';
 import { signResponses } from './response-signature';
 import { webhookRoutes } from './webhook-routes';
@@ -67,27 +66,14 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(options.limitHeaders);
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);
-  const identify = identifyCaller(deps.db, limits);
-  const count: Middleware<State> = async (ctx, next) => {
-    await limits.countCaller(ctx, 1);
-    await next();
-  };
-  // Before `identify`, which can refuse a request: the routes set headers for that too.
-  const identifyAndCount: Middleware<State> = async (ctx, next) => {
-    await identify(ctx, async () => {
-      await count(ctx, next);
-    });
-  };
-  for (const basePath of api.basePaths)
-    mount(app, repaymentRoutes(basePath, deps, quote, identifyAndCount), identifyAndCount);
-  app.use(identify);
-  const authenticate = createAuthentication(limits);
+  const authenticate = createAuthentication(deps.db, limits);
+  const count = authenticate('none');
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
   const limitLists = limitInFlight(LISTS_AT_ONCE);
   const limitLocks = limitInFlight(LOCKS_AT_ONCE);
   for (const basePath of api.basePaths) {
-    mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
+    mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists, quote), count);
     mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks }), count);
   }
   app.use(count);

@@ -6,8 +6,6 @@ export interface State {
   requestId: string;
   log: Logger;
   caller?: Caller;
-  /** Set if the caller could not be looked up. */
-  callerError?: Error;
   /** The caller's key. Set together with `caller`; never logged. */
   apiKey?: string;
   /** Appears in the request's log line. */

@@ -10,6 +10,7 @@ import {
   progressRequestSchema,
   simulateRequestSchema,
 } from '../contracts/request-schemas';
+import { repaymentExampleQuerySchema } from '../contracts/repayment-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
 import { accountErrors, createOrder, replayOrder } from '../orders/create-order';
@@ -17,11 +18,15 @@ import { cancelOrder, reportProgress, simulateProgress, versionDiffers } from '.
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
 import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read-order';
+import { type QuoteRepayments, retrieveRepaymentExample } from '../orders/repayment-example';
 import { retrieveTimeline } from '../orders/timeline';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, validate, validateQuery } from './input';
 import { type Context, type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
+
+/** The example depends on the date. */
+const REPAYMENT_EXAMPLE_AGE_S = 300;
 
 export function orderRoutes(
   basePath: string,
@@ -29,11 +34,13 @@ export function orderRoutes(
   authenticate: Authenticate,
   { jsonBody }: BodyReaders,
   limitLists: RouteMiddleware,
+  quote: QuoteRepayments | undefined,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');
   const checkout = authenticate('checkout');
   const createSchema = createOrderRequestSchema(deps.rules);
+  const repaymentSchema = repaymentExampleQuerySchema(deps.rules);
   /** Accepts what any rules accept. */
   const replaySchema = createOrderRequestSchema({
     maxAmountPence: Number.MAX_SAFE_INTEGER,
@@ -128,6 +135,13 @@ export function orderRoutes(
     ctx.body = { data: { seller_id: id, seller_name: name } };
   });
 
+  router.get('/seller/:sellerId/repayment_example', allowAnyOrigin, authenticate('none'), async (ctx) => {
+    const { amount } = validateQuery(repaymentSchema, ctx.query);
+    const data = await retrieveRepaymentExample(deps, quote, (ctx.params.sellerId ?? '').toLowerCase(), amount);
+    ctx.set('Cache-Control', `public, max-age=${REPAYMENT_EXAMPLE_AGE_S}`);
+    ctx.body = { data };
+  });
+
   router.get('/pay_link/:payLinkId', checkout, async (ctx) => {
     await sendCurrent(ctx, await requireOrderByPayLink(deps, idOf(ctx, 'payLinkId')));
   });
@@ -146,6 +160,12 @@ export function orderRoutes(
 
   return router;
 }
+
+/** Browsers of the shop's customers read the example of repayments, and its errors, such as a 429. They have no key. */
+const allowAnyOrigin: RouteMiddleware = async (ctx, next) => {
+  ctx.set('Access-Control-Allow-Origin', '*');
+  await next();
+};
 
 const etagOf = ({ version }: Order): string => `"${version}"`;
 
