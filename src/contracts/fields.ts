@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { PaymentTerm } from '../domain/order';
 import { MAX_URL_LENGTH } from '../domain/limits';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
+import { checkWebUrl } from '../domain/web-url';
 import { DOUBLE, paymentTerm } from './order-schemas';
 import type { FieldErrorCode } from './problem-table';
 
@@ -160,8 +161,6 @@ function checkOrigin(value: string): string | undefined {
     : 'must be only a scheme, a host and optionally a port, such as https://shop.example';
 }
 
-const TOO_LONG = `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
-
 /** @param check returns why a URL is refused, or undefined */
 function url(httpsOnly: boolean, check: (value: string) => string | undefined) {
   return z
@@ -185,13 +184,7 @@ function checkParameters(value: string): string | undefined {
 }
 
 function checkPageUrl(value: string, httpsOnly: boolean): string | undefined {
-  if (value.length > MAX_URL_LENGTH) return TOO_LONG;
-  // URL() silently drops or rewrites these characters, so the stored URL would differ from the one that was sent.
-  if (/[\\\s]|[^\P{C}]/u.test(value)) return 'must not contain backslashes, whitespace or control characters';
-  if (!/^https?:\/\/[^/?#]/i.test(value) || !URL.canParse(value)) return 'must be an absolute http(s) URL';
-  if (new URL(value).href.length > MAX_URL_LENGTH) return TOO_LONG;
-  if (httpsOnly && new URL(value).protocol !== 'https:') return 'must use https';
-  // Checked in the text, because URL() drops an empty user name.
-  if (/^[^/]+\/\/[^/?#]*@/.test(value)) return 'must not contain a user name or password';
-  return undefined;
+  const reason = checkWebUrl(value);
+  if (reason !== undefined) return reason;
+  return httpsOnly && new URL(value).protocol !== 'https:' ? 'must use https' : undefined;
 }

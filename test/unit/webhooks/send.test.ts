@@ -108,9 +108,9 @@ describe('a webhook', () => {
 
 describe('a sender', () => {
   test.each<[string, string, RegExp]>([
-    ['ftp://example.com/', 'invalid_url', /must use https/],
+    ['ftp://example.com/', 'invalid_url', /absolute http/],
     ['https://user@example.com/', 'invalid_url', /user name/],
-    ['nonsense', 'invalid_url', /absolute URL/],
+    ['nonsense', 'invalid_url', /absolute http/],
     ['http://example.com/', 'invalid_url', /must use https/],
     ['https://127.0.0.1/', 'address_refused', /private or reserved/],
     ['https://localhost:8443/', 'address_refused', /localhost/],
