@@ -4,7 +4,6 @@ import ipaddr from 'ipaddr.js';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { keyDigest } from '../db/api-keys';
-import { deleteEndedCounts } from '../db/rate-limits';
 import type { Context } from './context';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
@@ -49,7 +48,6 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   const payLinkTotals = counter('pay-link-total');
   const applicants = counter('applicant');
   const codes = counter('code', 60 * MINUTE_MS);
-  setInterval(() => void deleteEndedCounts(db, MINUTE_MS).catch(() => undefined), MINUTE_MS).unref();
 
   return {
     /** @throws Problem `rate_limited` after a second */

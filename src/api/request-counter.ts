@@ -71,7 +71,8 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
     storeClient: db,
     tableName: 'rate_limit',
     tableCreated: true,
-    clearExpiredByTimeout: false,
+    // One counter deletes the ended windows of all, every five minutes, an hour after their end.
+    clearExpiredByTimeout: name === 'address',
   });
   const limiter = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: syncTimeoutMs });
   const windows = new Map<string, Window>();
