@@ -34,20 +34,14 @@ export interface AppOptions {
   /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
   trustedProxies: number;
   maxBodyBytes: number;
-  /** Throws a Problem if the headers are too large. */
   limitHeaders: Middleware<State>;
   log: Logger;
   /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
   health: HealthChecks;
-  /** Traces requests. Undefined if tracing is off. */
   trace?: Middleware | undefined;
-  /**
-   * The hosted checkout, which handles its own paths. Undefined if CHECKOUT_LENDER is none: the operator runs another
-   * checkout.
-   */
+  /** The hosted checkout, which handles its own paths. Undefined if CHECKOUT_LENDER is none, like `quote`. */
   checkout: Middleware<State> | undefined;
-  /** Undefined without the hosted checkout. */
   quote: QuoteRepayments | undefined;
 }
 

@@ -12,7 +12,6 @@ import { describePlace, describeSyntaxError, scanJson } from './json-errors';
 const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
 
 export interface BodyReaders {
-  /** Requires a JSON body. */
   jsonBody: RouteMiddleware;
   /** Accepts a JSON body or none, however none is framed: `bodyOf` returns undefined for it. */
   optionalJsonBody: RouteMiddleware;
@@ -79,7 +78,6 @@ async function hasBody({ req, headers }: Context): Promise<boolean> {
   return req.readableLength > 0 || !req.complete;
 }
 
-/** The JSON body; undefined if the request has none. */
 export const bodyOf = ({ request }: Context): unknown => (request.rawBody === undefined ? undefined : request.body);
 
 function toProblem(error: Error & { type?: string; status?: number; body?: string }, maxBytes: number): Problem {
@@ -112,7 +110,7 @@ export function validate<T extends z.ZodType>(
   throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS));
 }
 
-/** @throws Problem `invalid_request` with an error for every invalid search parameter */
+/** @throws Problem `invalid_request` */
 export function validateQuery<T extends z.ZodType>(schema: T, query: Context['query']): z.infer<T> {
   const { data, error } = schema.safeParse(query, { reportInput: true });
   if (!error) return data;

@@ -25,7 +25,6 @@ export type FieldError = z.infer<typeof fieldErrorSchema>;
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** The body of every error response. */
 export const problemSchema = z
   .object({
     type: text('URL of the documentation of the `code`, with its cause and cure'),
@@ -48,7 +47,6 @@ export const problemSchema = z
   .meta({ id: 'Problem', description: 'An error (RFC 9457)' });
 export type ProblemBody = z.infer<typeof problemSchema>;
 
-/** Fields that only some codes have. */
 type ProblemMembers = Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status' | 'order_amount'>;
 
 interface ProblemOptions {

@@ -5,7 +5,7 @@ import { metaData } from './meta-data';
 import { orderStatus, paymentTerm } from './order-schemas';
 import { moment, pageQuery, time, uuidCursor } from './page-query';
 
-/** The body of a create request (spec section 2.3). `accountErrors` checks the seller's own limits. */
+/** Spec section 2.3. `accountErrors` checks the seller's own limits. */
 export function createOrderRequestSchema(rules: OrderRules) {
   return z.strictObject({
     data: z.strictObject({

@@ -18,14 +18,14 @@ import { webhookHeaders } from './sign';
 
 export interface SenderOptions {
   policy: AddressPolicy;
-  /** Limit for a whole attempt, in milliseconds. */
+  /** For a whole attempt. */
   timeoutMs: number;
   /**
    * If the deadline is noticed this late, in ms, the process was frozen, or too busy: the receiver may have answered in
    * time. Default: 1000.
    */
   frozenAfterMs?: number;
-  /** Resolves names. Default: `dns.lookup`. */
+  /** Default: `dns.lookup`. */
   lookup?: LookupFunction;
   /** Trusted root certificates in PEM. Default: Node's own. */
   ca?: string;
