@@ -13,10 +13,9 @@ import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
 import { mount, unknownPath } from './paths';
-import { renderProblems } from './problems';
+import { renderProblems, signResponses } from './responses';
 import type { RateLimits } from './rate-limit';
 import { requestTelemetry } from './request-telemetry';
-import { signResponses } from './response-signature';
 import { webhookRoutes } from './webhook-routes';
 
 /** Lists that one seller can read at the same time; further ones wait. */

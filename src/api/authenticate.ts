@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/page-query';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/fields';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { type Caller, type Seller, findCallers } from '../db/sellers';

@@ -8,9 +8,9 @@ import {
   idempotencyKeySchema,
   orderListQuerySchema,
   progressRequestSchema,
+  repaymentExampleQuerySchema,
   simulateRequestSchema,
 } from '../contracts/request-schemas';
-import { repaymentExampleQuerySchema } from '../contracts/repayment-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
 import { accountErrors, createOrder, replayOrder } from '../orders/create-order';

@@ -174,3 +174,25 @@ export const orderSchema = z
   })
   .meta({ id: 'Order', description: 'The current state of an order' });
 export type OrderBody = z.infer<typeof orderSchema>;
+
+const instalmentSchema = z
+  .object({
+    due_in_months: whole('Months from the agreement until the instalment is due', 1),
+    amount: pounds('Amount of the instalment in pounds (GBP)', 411.5),
+  })
+  .meta({ id: 'Instalment' });
+
+const repaymentPromotion = promotionSchema
+  .omit({ valid_until: true })
+  .meta({ id: 'RepaymentPromotion', description: 'The promotion that reduces the interest; omitted if there is none' });
+
+export const repaymentExampleSchema = z
+  .object({
+    amount: pounds('The amount in pounds (GBP)', 1234.5),
+    instalments: z.array(instalmentSchema).meta({ description: 'The repayments, in the order of their due dates' }),
+    total_amount: pounds('The sum of the instalments in pounds (GBP)', 1234.5),
+    annual_interest: pounds('Yearly interest rate in percent; omitted if the lender states none', 0).optional(),
+    promotion: repaymentPromotion.optional(),
+  })
+  .meta({ id: 'RepaymentExample', description: 'The repayments of an order of this amount that is approved today' });
+export type RepaymentExampleBody = z.infer<typeof repaymentExampleSchema>;

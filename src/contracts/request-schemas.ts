@@ -1,9 +1,23 @@
 import { z } from 'zod';
+import { formatPence, penceToPounds } from '../domain/money';
 import { PROGRESS_EVENTS } from '../domain/status';
-import { type OrderRules, amount, optional, paymentTerms, redirectUrl, reference, text, webhookUrl } from './fields';
-import { metaData } from './meta-data';
-import { orderStatus, paymentTerm } from './order-schemas';
-import { moment, pageQuery, time, uuidCursor } from './page-query';
+import {
+  type OrderRules,
+  amount,
+  optional,
+  paymentTerms,
+  redirectUrl,
+  reference,
+  refuse,
+  text,
+  webhookUrl,
+  metaData,
+  moment,
+  pageQuery,
+  time,
+  uuidCursor,
+} from './fields';
+import { DOUBLE, orderStatus, paymentTerm } from './order-schemas';
 
 /** Spec section 2.3. `accountErrors` checks the seller's own limits. */
 export function createOrderRequestSchema(rules: OrderRules) {
@@ -121,3 +135,28 @@ const ofEvent = <T extends z.ZodType>(event: T) =>
 
 export const progressRequestSchema = ofEvent(progressEvent);
 export const simulateRequestSchema = ofEvent(simulatedEvent);
+
+/** The amount in a query; parsed to pence. */
+export function repaymentExampleQuerySchema({ maxAmountPence }: Pick<OrderRules, 'maxAmountPence'>) {
+  const amount = z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,2})?$/, 'must be an amount in pounds with at most 2 decimal places, such as 1234.5')
+    .transform((text, context) => {
+      const pence = Math.round(Number(text) * 100);
+      if (pence === 0) return refuse(context, 'too_small', 'must be greater than 0');
+      if (pence > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
+      return pence;
+    })
+    .meta({
+      description: 'Amount in pounds (GBP), as of an order',
+      override: {
+        examples: [1234.5],
+        type: 'number',
+        ...DOUBLE,
+        pattern: undefined,
+        minimum: 0.01,
+        maximum: penceToPounds(maxAmountPence),
+      },
+    });
+  return z.strictObject({ amount });
+}

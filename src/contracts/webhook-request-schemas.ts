@@ -1,7 +1,18 @@
 import { z } from 'zod';
-import { type OrderRules, optional, refuse, webhookOrigin, webhookUrl } from './fields';
-import { CURSOR, NO_CURSOR, moment, pageQuery, time, uuidCursor } from './page-query';
-import { webhookState } from './webhook-response-schemas';
+import {
+  type OrderRules,
+  optional,
+  refuse,
+  webhookOrigin,
+  webhookUrl,
+  CURSOR,
+  NO_CURSOR,
+  moment,
+  pageQuery,
+  time,
+  uuidCursor,
+} from './fields';
+import { webhookState } from './webhook-schemas';
 
 const DAY_SECONDS = 86_400;
 export const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS;

@@ -1,4 +1,4 @@
-import { NO_CURSOR } from '../contracts/page-query';
+import { NO_CURSOR } from '../contracts/fields';
 import { readListEnd } from '../db/clock';
 import type { DbClient } from '../db/pool';
 import { type Problem, invalidRequest } from '../contracts/problem';

@@ -1,4 +1,4 @@
-import type { TimelineEntryBody } from '../contracts/timeline-schemas';
+import type { TimelineEntryBody } from '../contracts/webhook-schemas';
 import { toAttemptFields } from '../contracts/webhook-mapper';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import type { OrderDependencies } from './dependencies';

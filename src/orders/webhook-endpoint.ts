@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
 import { toAttemptFields } from '../contracts/webhook-mapper';
 import type { WebhookHeadersRequest } from '../contracts/webhook-request-schemas';
-import type { RotatedSecretBody, WebhookHeadersBody, WebhookTestResult } from '../contracts/webhook-response-schemas';
+import type { RotatedSecretBody, WebhookHeadersBody, WebhookTestResult } from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';

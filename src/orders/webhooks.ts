@@ -1,8 +1,8 @@
 import { Problem } from '../contracts/problem';
 import type { ResendWebhooksRequest, WebhookListQuery } from '../contracts/webhook-request-schemas';
-import type { SignedWebhookBody, WebhookEventBody, WebhookSelectionBody } from '../contracts/webhook-response-schemas';
+import type { SignedWebhookBody, WebhookEventBody, WebhookSelectionBody } from '../contracts/webhook-schemas';
 import { readClock } from '../db/clock';
-import { findListedWebhook, findWebhookBody, findWebhooks } from '../db/find-webhooks';
+import { findListedWebhook, findWebhookBody, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { AlreadyRunning } from '../temporal/order-workflows';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
@@ -10,7 +10,6 @@ import type { OrderDependencies } from './dependencies';
 import { type Page, listEnd, toPage, unknownCursor } from './list-page';
 import { isUuid } from '../domain/uuid';
 import { notFound, requireOrder } from './read-order';
-import { toWebhookEventBody } from './webhook-response-mapper';
 
 /**
  * Lists a seller's webhooks, newest first.
@@ -105,4 +104,18 @@ function resendNotRequested(cause: unknown): Problem {
     retryAfterS: 5,
     cause,
   });
+}
+
+export function toWebhookEventBody(webhook: ListedWebhook): WebhookEventBody {
+  return {
+    id: webhook.id,
+    type: 'order.status_changed',
+    order_id: webhook.orderId,
+    reference: webhook.reference,
+    sequence: webhook.sequence,
+    state: webhook.state,
+    attempts: webhook.attempts,
+    created_at: webhook.createdAt.toISOString(),
+    next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
+  };
 }

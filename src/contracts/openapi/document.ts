@@ -2,8 +2,7 @@ import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from '
 import type { OrderRules } from '../fields';
 import { TAGS, toPaths } from './operation';
 import { orderOperations } from './order-operations';
-import { WEBHOOKS } from './outgoing-webhooks';
-import { webhookOperations } from './webhook-operations';
+import { WEBHOOKS, webhookOperations } from './webhook-operations';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import type { OrderRules } from '../fields';
-import { createdOrderSchema, orderSchema, sellerSchema } from '../order-schemas';
-import { repaymentExampleQuerySchema, repaymentExampleSchema } from '../repayment-schemas';
+import { createdOrderSchema, orderSchema, repaymentExampleSchema, sellerSchema } from '../order-schemas';
 import {
   createOrderRequestSchema,
   idempotencyKeySchema,
   orderListQuerySchema,
   progressRequestSchema,
+  repaymentExampleQuerySchema,
   simulateRequestSchema,
 } from '../request-schemas';
 import { approvedOrder, cancelledOrder, createdOrder, order, repaymentExample, seller } from './examples';
-import { HEADERS, pick, sometimes } from './headers';
-import type { Operation } from './operation';
+import { HEADERS, pick, sometimes, type Operation } from './operation';
 
 /** A link to an operation that takes the ID of the new order. */
 const ofNewOrder = (operationId: string) => ({ operationId, parameters: { order_id: '$response.body#/data/id' } });

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { createBodyReaders } from '../../../src/api/input';
 import type { State } from '../../../src/api/context';
 import { type HttpServer, type HttpSettings, listen } from '../../../src/api/http-server';
-import { renderProblems } from '../../../src/api/problems';
+import { renderProblems } from '../../../src/api/responses';
 import { requestTelemetry } from '../../../src/api/request-telemetry';
 import { holdDelays } from '../../support/clock';
 import { HTTP } from '../../support/http-settings';
