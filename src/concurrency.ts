@@ -13,7 +13,6 @@ export function limitPerKey(limit: number, maxWaitMs?: number) {
   const create = () => (maxWaitMs === undefined ? new Semaphore(limit) : withTimeout(new Semaphore(limit), maxWaitMs));
   const semaphores = new Map<string, ReturnType<typeof create>>();
   return {
-    isFull: (key: string): boolean => semaphores.get(key)?.isLocked() ?? false,
     /** @throws WAITED_TOO_LONG */
     async run<T>(key: string, work: () => Promise<T>): Promise<T> {
       const semaphore = semaphores.get(key) ?? create();

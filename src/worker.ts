@@ -109,7 +109,6 @@ export async function startWorker(
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await Promise.all([stopOrderJobs(), stopCheckoutJobs(), stopLoggingActions()]);
       await Promise.allSettled(runs);
-      await sender.close();
       await connection.close();
       await workflows.drain();
       await client.connection.close();

@@ -19,7 +19,7 @@ export interface PayLinkLimits {
    * @returns false if no order has the link
    * @throws Problem `rate_limited`
    */
-  countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<boolean>;
+  countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<void>;
   /**
    * Counts an attempt to enter the code of an order.
    * @returns false if there were too many
@@ -66,7 +66,7 @@ export function createRequestReader({ deps, csrf, identity, providerDetailsOf, l
     };
     // The count can need a statement too.
     return reads.run(sellerId, async () => {
-      if (!(await limits.countPayLink(ctx, payLinkId, isApplicant))) throw notFound('pay link');
+      await limits.countPayLink(ctx, payLinkId, isApplicant);
       return find({ payLinkId, sellerId });
     });
   }
