@@ -11,8 +11,7 @@ import { CURRENT_PAYMENT } from './payments';
 import type { DbClient } from '../../db/pool';
 
 /** Before an application is submitted, and after a purge, the columns of the applicant are null. */
-interface ApplicationRow extends Omit<Application, 'submitted' | 'decision'>, Omit<Applicant, 'monthlyTurnoverPence'> {
-  monthlyTurnoverPence: string;
+interface ApplicationRow extends Omit<Application, 'submitted' | 'decision'>, Applicant {
   submittedAt: Date | null;
   decision: LenderDecision['kind'] | null;
   declineCode: DeclineCode | null;
@@ -34,30 +33,21 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
 }
 
 function toApplication(row: ApplicationRow): Application {
-  const {
-    id,
-    orderId,
-    paymentTerm,
-    referredAt,
-    actionUrl,
-    returnedAt,
-    decidedAt,
-    agreedAt,
-    browserDigest,
-    codeNumber,
-  } = row;
-  const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt } = row;
-  const applicant = { businessName, companyNumber, email, monthlyTurnoverPence: Number(monthlyTurnoverPence) };
+  const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt, ...others } = row;
+  const { decision, declineCode, offer, ...rest } = others;
+  const applicant = { businessName, companyNumber, email, monthlyTurnoverPence };
   const submitted = purgedAt ? null : submittedAt && { applicant, at: submittedAt };
-  const decision = toDecision(row);
-  const lender = { referredAt, actionUrl, returnedAt, decision, decidedAt };
-  return { id, orderId, paymentTerm, submitted, ...lender, agreedAt, browserDigest, codeNumber };
+  return { ...rest, submitted, decision: toDecision(decision, declineCode, offer) };
 }
 
-function toDecision({ decision, declineCode, offer }: ApplicationRow): LenderDecision | null {
-  if (decision === 'approved') return { kind: decision, offer: offer ?? NO_OFFER };
-  if (decision === 'declined') return { kind: decision, code: declineCode ?? 'other' };
-  return decision && { kind: decision };
+function toDecision(
+  kind: ApplicationRow['decision'],
+  code: DeclineCode | null,
+  offer: Offer | null,
+): LenderDecision | null {
+  if (kind === 'approved') return { kind, offer: offer ?? NO_OFFER };
+  if (kind === 'declined') return { kind, code: code ?? 'other' };
+  return kind && { kind };
 }
 
 /** SQL, true if the order $1 has a payment that is in progress or paid. */

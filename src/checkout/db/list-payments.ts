@@ -27,7 +27,7 @@ export async function listPayments(
   { orderIds, toReverse = false }: { orderIds?: readonly string[] | undefined; toReverse?: boolean | undefined },
   limit: number,
 ): Promise<ListedPayment[]> {
-  const { rows } = await db.query<Omit<ListedPayment, 'amountPence'> & { amountPence: string }>(
+  const { rows } = await db.query<ListedPayment>(
     `select p.id, p.order_id as "orderId", o.seller_id as "sellerId", o.reference, o.status as "orderStatus",
        o.amount_pence as "amountPence", p.bank, p.status, p.started_at as "startedAt", p.closed_at as "closedAt"
      from payment p join checkout_order o on o.id = p.order_id
@@ -35,5 +35,5 @@ export async function listPayments(
      order by p.started_at desc, p.id limit $3`,
     [orderIds, toReverse, limit],
   );
-  return rows.map((row) => ({ ...row, amountPence: Number(row.amountPence) }));
+  return rows;
 }
