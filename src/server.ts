@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { createApp } from './api/app';
 import { listen, limitHeaders } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
-import { CHECKOUT_BACKLOG } from './checkout/backlog';
+import { CHECKOUT_BACKLOG } from './checkout/background-jobs';
 import { createCheckout } from './checkout/checkout';
 import { createCheckoutWorkflows } from './checkout/checkout-workflows';
 import { checkoutObstacle } from './checkout/hosted-checkout';

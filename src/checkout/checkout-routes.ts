@@ -5,7 +5,7 @@ import { type Checkout, type CheckoutDependencies, returnFromLender } from './ho
 import { notFound } from './order-core';
 import type { ApplicantIdentity } from './applicant-identity';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
-import type { Csrf } from './csrf';
+import type { Forms } from './forms';
 import { createOrderPages } from './order-pages';
 import { addPaymentRoutes } from './payment-routes';
 import type { ProviderDetailsOf } from './provider-details';
@@ -14,7 +14,7 @@ import { sendPage } from './send-page';
 
 interface CheckoutRouteOptions {
   deps: CheckoutDependencies;
-  csrf: Csrf;
+  forms: Forms;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
@@ -25,13 +25,13 @@ interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
-  const { deps, csrf, identity, providerDetailsOf, limits, pathPrefix, retentionMs } = options;
+  const { deps, forms, identity, providerDetailsOf, limits, pathPrefix, retentionMs } = options;
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
-  const pages = createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs });
+  const pages = createOrderPages({ forms, identity, providerDetailsOf, pathOf, retentionMs });
   const { lookUp, loadCheckout, readForm, readLatest } = createRequestReader({
     deps,
-    csrf,
+    forms,
     identity,
     providerDetailsOf,
     limits,

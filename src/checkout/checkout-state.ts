@@ -99,8 +99,3 @@ function stateOfApplication({ order, application }: StoredCheckout): FormState |
   if (decision.kind === 'failed') return 'retry';
   return canPayNow ? 'pay-now-offered' : 'waiting';
 }
-
-/** True if the order is closed and its payment is not reversed yet. */
-export function isReversing({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
-  return order.status === 'UNSUCCESSFUL' && !!payment && isCurrent(payment.status);
-}

@@ -5,7 +5,7 @@ import type { Checkout } from './hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
 import { type WaitingState, checkoutState } from './checkout-state';
-import type { Csrf } from './csrf';
+import type { Forms } from './forms';
 import { type Html, html } from './html';
 import type { Page } from './layout';
 import { actionRequiredPage } from './pages/action-required';
@@ -14,9 +14,8 @@ import { type BankOptions, chooseBankPage } from './pages/bank';
 import { choicePage } from './pages/choice';
 import { closedPage } from './pages/closed';
 import { completePage, redirectPage } from './pages/complete';
-import { continuationCode } from './pages/continuation-code';
 import { type DetailsOptions, type FormAlert, detailsPage } from './pages/details';
-import { otherBrowserPage } from './pages/other-browser';
+import { continuationCode, otherBrowserPage } from './pages/other-browser';
 import { payNowOfferedPage, withdrawForm } from './pages/pay-now-offered';
 import { payingPage } from './pages/paying';
 import { waitingPage } from './pages/waiting';
@@ -40,7 +39,7 @@ function whyNotUsed({ application }: Checkout): string | undefined {
 }
 
 interface OrderPagesOptions {
-  csrf: Csrf;
+  forms: Forms;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
   /** The path of an order's pages. */
@@ -50,10 +49,10 @@ interface OrderPagesOptions {
 }
 
 /** Builds the pages of an order, with forms for the requesting browser. */
-export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs }: OrderPagesOptions) {
+export function createOrderPages({ forms, identity, providerDetailsOf, pathOf, retentionMs }: OrderPagesOptions) {
   const formContext = async (ctx: Context, { order }: Checkout) => ({
     path: pathOf(order.payLinkId),
-    token: await csrf.createToken(ctx, order.payLinkId),
+    token: await forms.createToken(ctx, order.payLinkId),
   });
   const codeOf = async ({ order, application }: Checkout): Promise<Html | undefined> =>
     application?.browserDigest ? continuationCode(await identity.codeOf(application), order.sellerName) : undefined;

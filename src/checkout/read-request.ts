@@ -7,8 +7,7 @@ import { checkPayment } from './customer-payments';
 import { type Checkout, type CheckoutDependencies, readCheckout } from './hosted-checkout';
 import { notFound } from './order-core';
 import type { ApplicantIdentity } from './applicant-identity';
-import { type Csrf, TOKEN_FIELD } from './csrf';
-import { readFormFields } from './form-body';
+import type { Forms } from './forms';
 import { createPageReads } from './page-reads';
 import type { ProviderDetailsOf } from './provider-details';
 
@@ -29,7 +28,7 @@ export interface PayLinkLimits {
 
 interface RequestReaderOptions {
   deps: CheckoutDependencies;
-  csrf: Csrf;
+  forms: Forms;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
@@ -49,7 +48,7 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, identity, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, forms, identity, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
   const reads = createPageReads(deps.core);
   const findApplicant = batchLookups((payLinkIds) => findApplicants(deps.db, payLinkIds));
 
@@ -103,13 +102,11 @@ export function createRequestReader({ deps, csrf, identity, providerDetailsOf, l
    */
   async function readForm(ctx: Context): Promise<SubmittedForm> {
     const payLink = await lookUp(ctx, (found) => Promise.resolve(found));
-    const body = readFormFields(ctx);
-    await Promise.allSettled([body]);
+    const form = forms.readVerifiedForm(ctx, payLink.payLinkId);
+    await Promise.allSettled([form]);
     const checkout = await prepare(ctx, await readLatest(payLink));
     // Throws here, so that the error page has the order's layout.
-    const fields = await body;
-    const browserSecret = await csrf.verify(ctx, payLink.payLinkId, fields[TOKEN_FIELD] ?? '');
-    return { checkout, fields, browserSecret };
+    return { checkout, ...(await form) };
   }
 
   return { lookUp, loadCheckout, readForm, readLatest };

@@ -6,7 +6,7 @@ import { PAYMENT_TERM_LABELS, formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import { type Page, externalLink } from '../layout';
 import { type ProviderDetails, bankName } from '../provider-details';
-import { repaymentSchedule } from './repayment-schedule';
+import { repaymentSchedule } from './offer';
 
 /**
  * How long the page of a new order is visible before it continues to the shop. A repayment schedule takes longer to

@@ -1,8 +1,7 @@
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import { type Html, html } from '../html';
-import type { Page } from '../layout';
-import type { Step } from '../steps';
+import type { Page, Step } from '../layout';
 import { type FormContext, form } from './form';
 import { type AutoUpdate, autoUpdate } from './waiting';
 
