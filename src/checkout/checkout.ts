@@ -60,7 +60,8 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, forms, pathPrefix).routes());
   router.use(sampleDocumentRoutes(pathPrefix).routes());
-  router.use(checkoutRoutes({ deps, forms, identity, providerDetailsOf, pathPrefix, limits, retentionMs }).routes());
+  const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
+  router.use(checkoutRoutes({ deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
   const find = (ctx: Context): unknown =>

@@ -2,10 +2,8 @@ import type { Context } from './context';
 import { type Application, offerOf } from './domain/application';
 import { londonDate } from './calendar';
 import type { Checkout } from './hosted-checkout';
-import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
 import { type WaitingState, checkoutState } from './checkout-state';
-import type { Forms } from './forms';
 import { type Html, html } from './html';
 import type { Page } from './layout';
 import { actionRequiredPage } from './pages/action-required';
@@ -19,7 +17,8 @@ import { continuationCode, otherBrowserPage } from './pages/other-browser';
 import { payNowOfferedPage, withdrawForm } from './pages/pay-now-offered';
 import { payingPage } from './pages/paying';
 import { waitingPage } from './pages/waiting';
-import { type ProviderDetailsOf, bankName } from './provider-details';
+import { bankName } from './provider-details';
+import type { PageParts } from './read-request';
 
 const DAY_MS = 86_400_000;
 
@@ -38,18 +37,8 @@ function whyNotUsed({ application }: Checkout): string | undefined {
     : undefined;
 }
 
-interface OrderPagesOptions {
-  forms: Forms;
-  identity: ApplicantIdentity;
-  providerDetailsOf: ProviderDetailsOf;
-  /** The path of an order's pages. */
-  pathOf: (payLinkId: string) => string;
-  /** How long an application is kept after its order closes. */
-  retentionMs: number;
-}
-
 /** Builds the pages of an order, with forms for the requesting browser. */
-export function createOrderPages({ forms, identity, providerDetailsOf, pathOf, retentionMs }: OrderPagesOptions) {
+export function createOrderPages({ forms, identity, providerDetailsOf, pathOf, retentionMs }: PageParts) {
   const formContext = async (ctx: Context, { order }: Checkout) => ({
     path: pathOf(order.payLinkId),
     token: await forms.createToken(ctx, order.payLinkId),

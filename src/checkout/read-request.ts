@@ -26,7 +26,8 @@ export interface PayLinkLimits {
   countCode: (ctx: Context, orderId: string, browserSecret: string) => Promise<boolean>;
 }
 
-interface RequestReaderOptions {
+/** What the pages of an order are made of. */
+export interface PageParts {
   deps: CheckoutDependencies;
   forms: Forms;
   identity: ApplicantIdentity;
@@ -34,13 +35,15 @@ interface RequestReaderOptions {
   limits: PayLinkLimits;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
+  /** How long an application is kept after its order closes, in ms. */
+  retentionMs: number;
 }
 
 /** What a pay link belongs to. */
 type PayLink = Pick<Order, 'payLinkId' | 'sellerId'>;
 
 /** A form of one of our pages, and the order that it belongs to. */
-export interface SubmittedForm {
+interface SubmittedForm {
   checkout: Checkout;
   fields: Record<string, string>;
   /** The secret of the browser that the form was rendered for. */
@@ -48,7 +51,7 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, forms, identity, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, forms, identity, providerDetailsOf, limits, pathOf }: PageParts) {
   const reads = createPageReads(deps.core);
   const findApplicant = batchLookups((payLinkIds) => findApplicants(deps.db, payLinkIds));
 
@@ -70,7 +73,7 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
     });
   }
 
-  /** Reads an order again. */
+  /** Reads an order again, which may have changed. */
   const readLatest = ({ payLinkId, sellerId }: PayLink): Promise<Checkout> =>
     reads.run(sellerId, () => readCheckout(deps, payLinkId));
 
