@@ -61,10 +61,6 @@ export async function insertPayment(
       `with started as (
          insert into payment (order_id, bank)
          select id, $2 from checkout_order o where id = $1 and status = 'PENDING'
-           -- As expiryOf(): the time that the lender took does not count.
-           and (o.expires_at is null or o.expires_at > now() - (
-             select coalesce(nullif(greatest(decided_at - submitted_at, interval '1 minute'), interval '1 minute'),
-               interval '0') from application where order_id = $1))
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
            -- The insert would wait for a result that is being recorded, which waits for the lock above.
