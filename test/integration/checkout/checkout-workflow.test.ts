@@ -481,19 +481,6 @@ describe('one call of the activity', () => {
     expect([second.id === first.id, second.decision]).toEqual([false, null]);
   });
 
-  test('a late approval is ignored once the customer pays now after a decline', async () => {
-    const id = await applied(stack, 'jo@bloggs.example', { notify: false });
-    const { id: application } = (await findApplication(stack.db, id))!;
-    const bank = { banks: [] } as unknown as PaymentProvider;
-    const late = answering(async () => {
-      await recordDecision(stack.db, application, { kind: 'declined', code: 'other' });
-      await insertPayment(id);
-      return { kind: 'approved', offer: NO_OFFER };
-    });
-    expect(await askLender(id, { sandbox: late, live: undefined }, bank)).toBeNull();
-    expect((await findApplication(stack.db, id))!.decision).toMatchObject({ kind: 'declined' });
-  });
-
   test('an unavailable bank fails it with a type of its own', async () => {
     const { id, customer } = await newCustomer(stack);
     await customer.startPayment();
