@@ -1,4 +1,3 @@
-import { isCurrent } from './domain/payment';
 import type { OrderEvent } from '../domain/status';
 import { type Checkout, canAgree } from './hosted-checkout';
 
@@ -75,9 +74,17 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
   }
 }
 
-function stateOfPayment(payment: StoredCheckout['payment']): 'paying' | 'confirming' | undefined {
-  if (payment?.status === 'pending') return 'paying';
-  return payment && isCurrent(payment.status) ? 'confirming' : undefined;
+function stateOfPayment(payment: StoredCheckout['payment']): 'paying' | 'confirming' | 'completing' | undefined {
+  switch (payment?.status) {
+    case 'pending':
+      return 'paying';
+    case 'processing':
+      return 'confirming';
+    case 'paid':
+      return 'completing';
+    default:
+      return undefined;
+  }
 }
 
 /** An order with one payment term skips the choice. */

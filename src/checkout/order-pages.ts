@@ -1,5 +1,6 @@
 import type { Context } from './context';
 import { type Application, offerOf } from './domain/application';
+import { isCurrent } from './domain/payment';
 import { londonDate } from './calendar';
 import type { Checkout } from './hosted-checkout';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
@@ -156,7 +157,7 @@ export function createOrderPages({ forms, identity, providerDetailsOf, pathOf, r
     const state = checkoutState(checkout);
     const path = pathOf(order.payLinkId);
     const isRefreshing = ctx.query.refresh !== 'off';
-    const isPaidNow = state === 'confirming' || (state === 'completing' && application?.paymentTerm === 'PAY_NOW');
+    const isPaidNow = payment !== undefined && isCurrent(payment.status);
     switch (state) {
       case 'choice':
         return choice(ctx, checkout);
@@ -208,9 +209,7 @@ export function createOrderPages({ forms, identity, providerDetailsOf, pathOf, r
   return { choice, details, banks, agreement, otherBrowser, complete, current };
 }
 
-/**
- * When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment.
- */
+/** When the customer's last step ended. */
 function waitingSince(state: WaitingState, { application, payment }: Checkout): Date | null | undefined {
   switch (state) {
     case 'waiting':
@@ -219,7 +218,7 @@ function waitingSince(state: WaitingState, { application, payment }: Checkout): 
     case 'confirming':
       return payment?.approvedAt;
     case 'completing':
-      return application?.agreedAt;
+      return payment?.status === 'paid' ? payment.approvedAt : application?.agreedAt;
   }
 }
 

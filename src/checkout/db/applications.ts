@@ -173,14 +173,16 @@ export async function recordAgreement(
 /**
  * Deletes the personal data of at most `limit` applications whose orders last changed more than `retentionMs` ago: they
  * closed, or are abandoned. An open application is kept while the lender decides, for `retentionMs` after the decision,
- * and while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so is the
- * offer of an open order, which its customer can still accept; both with the digest of the browser that may see them.
+ * and while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so are the
+ * receipt of a payment and the offer of an open order, which its customer can still accept; all with the digest of the
+ * browser that may see them.
  * @returns the number of purged applications
  */
 export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `with old as (
-       select a.id, (a.agreed_at is not null and o.status = 'SUCCESSFUL') or o.status = 'APPROVED' as kept
+       select a.id, o.status = 'APPROVED' or (o.status = 'SUCCESSFUL' and (a.agreed_at is not null
+         or exists (select from payment where order_id = a.order_id and status = 'paid'))) as kept
        from application a join checkout_order o on o.id = a.order_id
        where a.purged_at is null and a.created_at < now() - $1 * interval '1 ms'
          and not (o.status = 'PENDING' and (

@@ -1,5 +1,5 @@
 import type { OrderStatus } from '../../domain/status';
-import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
+import { type Payment, type PaymentStatus, isCurrent } from '../domain/payment';
 import { type Db, type DbClient, inTransaction } from '../../db/pool';
 
 /** SQL, `isCurrent` for the `status` of a payment: it is in progress or paid. An order has at most one of them. */
@@ -82,20 +82,14 @@ export async function insertPayment(
  * completed in another way stays in progress until it is refunded.
  */
 export async function recordPaymentStatus(db: DbClient, paymentId: string, status: PaymentStatus): Promise<void> {
-  const isOver = !isInProgress(status) && status !== 'paid';
+  const isOver = !isCurrent(status);
   await db.query(
-    `with recorded as (
-       update payment p set status = case when status = 'processing' and $2 = 'pending' then status else $2 end,
-         closed_at = case when $3 then now() end,
-         approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
-       where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
-         and not ($2 = 'paid' and status <> 'paid' and not ${HAS_COMPLETED}
-           and exists (select from checkout_order o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
-       returning order_id
-     )
-     update application set agreed_at = coalesce(agreed_at, now()), payment_term = 'PAY_NOW'
-     where $2 = 'paid' and order_id in (
-       select o.id from checkout_order o join recorded r on r.order_id = o.id where o.status in ('PENDING', 'APPROVED'))`,
+    `update payment p set status = case when status = 'processing' and $2 = 'pending' then status else $2 end,
+       closed_at = case when $3 then now() end,
+       approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
+     where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
+       and not ($2 = 'paid' and status <> 'paid' and not ${HAS_COMPLETED}
+         and exists (select from checkout_order o where o.id = p.order_id and o.status = 'SUCCESSFUL'))`,
     [paymentId, status, isOver],
   );
 }

@@ -61,7 +61,7 @@ export interface Application {
   returnedAt: Date | null;
   decision: LenderDecision | null;
   decidedAt: Date | null;
-  /** When the customer agreed to the offer, or the bank confirmed the payment. */
+  /** When the customer agreed to the offer. */
   agreedAt: Date | null;
   /**
    * A digest of the secret of the browser that the application belongs to. Null until it is submitted or a payment is

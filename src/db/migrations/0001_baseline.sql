@@ -276,7 +276,7 @@ create table application (
   decline_code text,
   -- What is repaid and when, if the lender approved.
   offer jsonb,
-  -- When the customer agreed to the offer, by the clock of the process that showed it, or when a payment was confirmed.
+  -- When the customer agreed to the offer, by the clock of the process that showed it.
   agreed_at timestamptz,
   -- When the order was found closed, so that nothing is left to do.
   closed_at timestamptz,
