@@ -72,9 +72,10 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
     /** Reads what the customer has done and what is left to do about it. */
     async findNextStep(orderId: string): Promise<CheckoutStep> {
       const order = await core.find(orderId);
-      const payment = await findLastPayment(db, orderId);
       const isClosed = !order || isFinal(order.status);
-      if (payment && isCurrent(payment.status)) return isClosed ? 'keep or refund' : 'ask the bank';
+      const open = await findOpenPayments(db, orderId);
+      if (!isClosed && open.some(({ status }) => isCurrent(status))) return 'ask the bank';
+      if (open.length > 0) return 'keep or refund';
       const application = isClosed ? undefined : await findApplication(db, orderId);
       if (application?.agreedAt && order?.status === 'APPROVED') return 'report the agreement';
       return application?.submitted ? 'ask the lender' : 'wait for the customer';
@@ -141,17 +142,15 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
     reportToOrder: (orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<void> =>
       core.report(orderId, event, { actor, reason, paymentTerm }),
 
-    /** Closes the payment that has completed its order. @returns false if another one is open: its money has to go back */
-    async closePayment(orderId: string): Promise<boolean> {
+    /**
+     * Keeps the payment that has completed its order. Cancels or refunds the others of a closed order, and those that the
+     * bank has reported as paid after they were over. Fails until that is done.
+     */
+    async settlePayments(orderId: string): Promise<void> {
       await closePaidPayment(db, orderId);
-      return (await findOpenPayments(db, orderId)).length === 0;
-    },
-
-    /** Cancels or refunds the payments of a closed order that have not completed it. Fails until all are over. */
-    async refundPayments(orderId: string): Promise<void> {
       const order = await core.find(orderId);
-      if (!order || !isFinal(order.status)) return;
       for (const payment of await findOpenPayments(db, orderId)) {
+        if (isCurrent(payment.status) && !(order && isFinal(order.status))) continue;
         const status = await reversePayment({ db, payments }, payment).catch(bankFailed);
         if (isInProgress(status)) throw askAgain('the bank still processes the payment', checkAfterMs(payment));
       }

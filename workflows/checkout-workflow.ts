@@ -16,7 +16,7 @@ const options = {
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 } as const;
-const { findNextStep, askLender, askBank, reportToOrder, closePayment, refundPayments } =
+const { findNextStep, askLender, askBank, reportToOrder, settlePayments } =
   proxyActivities<CheckoutActivities>(options);
 
 const PAY_LATER = { reason: null, paymentTerm: 'PAY_LATER' } as const;
@@ -69,9 +69,8 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
         await report({ event: 'approved', actor: 'checkout', ...PAY_NOW });
         await report({ event: 'completed', actor: 'customer', ...PAY_NOW });
       }
-      if (step === 'keep or refund' || result === 'paid' || result === 'the order is closed') {
-        const isKept = await closePayment.executeWithOptions({ summary: 'if it completed the order' }, [orderId]);
-        if (!isKept) await refundPayments.executeWithOptions({ summary: 'refund, or cancel at the bank' }, [orderId]);
+      if (step === 'keep or refund' || result) {
+        await ask(() => settlePayments.executeWithOptions({ summary: 'keep or refund' }, [orderId]));
       }
     }
   });

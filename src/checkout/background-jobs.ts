@@ -50,11 +50,11 @@ export const CHECKOUT_BACKLOG: BacklogGauges<keyof PaymentBacklog> = {
   names: {
     paymentsToReverse: [
       'payments_to_reverse',
-      'Payments of closed live orders that are not cancelled or refunded yet.',
+      'Payments of live accounts that have to be cancelled or refunded.',
     ],
     oldestPaymentToReverseSeconds: [
       'oldest_payment_to_reverse_seconds',
-      'Time since the first of the orders of these payments was closed.',
+      'Time since the first of these payments had to be.',
     ],
   },
   read: async (db) => ({ ...(await readPaymentBacklog(db)) }),

@@ -66,9 +66,13 @@ export async function checkPayment(deps: CheckoutDependencies, { order, payment 
       await reversePayment(deps, payment);
       return true;
     }
-    if ((await refreshPayment(deps, payment)) === 'paid') {
+    const status = await refreshPayment(deps, payment);
+    if (status === 'paid') {
       await deps.core.report(order.id, 'approved', { actor: 'checkout', paymentTerm: 'PAY_NOW' });
       await deps.core.report(order.id, 'completed', { paymentTerm: 'PAY_NOW' });
+    } else if (!isInProgress(status)) {
+      // If the bank has reported it as paid meanwhile, the workflow refunds it.
+      await proceed(deps, order);
     }
     return true;
   } catch (error) {

@@ -505,6 +505,7 @@ visit('rare pages are accessible', async ({ page }) => {
     startedAt: new Date(),
     approvedAt: null,
     ageMs: 0,
+    isOpen: true,
     sandbox: true,
   };
   const closed = { ...checkout, order: { ...order, status: 'UNSUCCESSFUL' as const } };

@@ -7,13 +7,14 @@ export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status,
   p.approved_at as "approvedAt",
-  round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
+  round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs", p.closed_at is null as "isOpen",
   (select sandbox from checkout_order where id = p.order_id) as sandbox`;
 
-/** Finds the payment of an order that is in progress or paid, otherwise the last one that was started. */
+/** Finds the payment of an order that is in progress or paid, otherwise one to refund, otherwise the last one. */
 export async function findLastPayment(db: DbClient, orderId: string): Promise<Payment | undefined> {
   const { rows } = await db.query<Payment>(
-    `select ${COLUMNS} from payment p where order_id = $1 order by (${CURRENT_PAYMENT}) desc, started_at desc limit 1`,
+    `select ${COLUMNS} from payment p where order_id = $1
+     order by (${CURRENT_PAYMENT}) desc, closed_at is null desc, started_at desc limit 1`,
     [orderId],
   );
   return rows[0];
@@ -30,10 +31,10 @@ const HAS_COMPLETED = `exists (select from checkout_order c where c.id = p.order
 
 /**
  * SQL, true for a payment `p` that has to be cancelled or refunded: its order `o` is closed, and the payment has not
- * completed it.
+ * completed it; or the bank has reported it as paid after it was over.
  */
-export const MUST_BE_REVERSED = `p.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
-  and not (p.status = 'paid' and ${HAS_COMPLETED})`;
+export const MUST_BE_REVERSED = `p.closed_at is null and (p.status in ('refused', 'cancelled')
+  or o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not (p.status = 'paid' and ${HAS_COMPLETED}))`;
 
 /**
  * Starts a payment of a PENDING order, unless one is in progress or paid, or the customer waits for the lender.
@@ -77,19 +78,23 @@ export async function insertPayment(
 }
 
 /**
- * Records what the payment provider reports. A payment that is over stays as it is, and one that the customer has
- * approved does not become pending again: that answer is an older one. One that becomes paid after its order was
- * completed in another way stays in progress until it is refunded.
+ * Records what the payment provider reports. A payment that the customer has approved does not become pending again: that
+ * answer is an older one. One that becomes paid after its order was completed in another way stays in progress until it
+ * is refunded. One that is over keeps its status; if it was refused or cancelled and is reported as paid, it is open
+ * until it is refunded.
  */
 export async function recordPaymentStatus(db: DbClient, paymentId: string, status: PaymentStatus): Promise<void> {
   const isOver = !isCurrent(status);
   await db.query(
-    `update payment p set status = case when status = 'processing' and $2 = 'pending' then status else $2 end,
+    `update payment p set status = case
+         when status = 'processing' and $2 = 'pending' or status in ('refused', 'cancelled') and $2 = 'paid' then status
+         else $2 end,
        closed_at = case when $3 then now() end,
        approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
-     where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
-       and not ($2 = 'paid' and status <> 'paid' and not ${HAS_COMPLETED}
-         and exists (select from checkout_order o where o.id = p.order_id and o.status = 'SUCCESSFUL'))`,
+     where id = $1 and case when status in ('pending', 'processing')
+       then not ($2 = 'paid' and not ${HAS_COMPLETED}
+         and exists (select from checkout_order o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
+       else status <> 'refunded' and $2 in ('paid', 'refunded') end`,
     [paymentId, status, isOver],
   );
 }
@@ -162,9 +167,9 @@ export async function listPayments(
 
 /** The payments of live accounts that wait. No money moves in sandbox accounts. */
 export interface PaymentBacklog {
-  /** Payments of closed orders that are not cancelled or refunded yet. */
+  /** Payments that have to be cancelled or refunded. */
   paymentsToReverse: number;
-  /** Since the end of their order. 0 if there is none. */
+  /** Since the first of them had to be. 0 if there is none. */
   oldestPaymentToReverseSeconds: number;
 }
 
@@ -172,7 +177,8 @@ export interface PaymentBacklog {
 export async function readPaymentBacklog(db: DbClient): Promise<PaymentBacklog> {
   const { rows } = await db.query<PaymentBacklog>(
     `select count(*)::integer as "paymentsToReverse",
-       coalesce(extract(epoch from now() - min(o.closed_at)), 0)::float8 as "oldestPaymentToReverseSeconds"
+       coalesce(extract(epoch from now() - min(coalesce(o.closed_at, p.approved_at))), 0)::float8
+         as "oldestPaymentToReverseSeconds"
      from payment p join checkout_order o on o.id = p.order_id where not o.sandbox and ${MUST_BE_REVERSED}`,
   );
   return rows[0] ?? { paymentsToReverse: 0, oldestPaymentToReverseSeconds: 0 };

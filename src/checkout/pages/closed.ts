@@ -2,7 +2,6 @@ import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../hosted-checkout';
 import type { ClosedState } from '../checkout-state';
-import { isCurrent } from '../domain/payment';
 import { formatDateTime } from '../format';
 import { html } from '../html';
 import { type Page, wayBack } from '../layout';
@@ -78,7 +77,7 @@ export function closedPage(state: ClosedState, checkout: Checkout, providerDetai
 /** Where the customer's money is. Everyone with the link may read it, so it does not name the bank. */
 function money({ order, payment }: Checkout): string {
   const amount = formatPence(order.amountPence);
-  if (order.status === 'UNSUCCESSFUL' && payment && isCurrent(payment.status)) {
+  if (order.status === 'UNSUCCESSFUL' && payment?.isOpen) {
     return (
       `If you approved a payment of ${amount} at your bank, it is returned to your account. ` +
       'You owe nothing for this order.'

@@ -305,9 +305,9 @@ create table payment (
   started_at timestamptz not null default now(),
   -- When the bank first reported that the customer has approved it.
   approved_at timestamptz,
-  -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it.
-  closed_at timestamptz,
-  check (status not in ('refused', 'cancelled', 'refunded') or closed_at is not null)
+  -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it. Null again if the bank
+  -- reports a payment that was refused or cancelled as paid: it has to be refunded.
+  closed_at timestamptz
 );
 create unique index payment_current on payment (order_id) where status in ('pending', 'processing', 'paid');
 create index payment_by_order on payment (order_id, started_at desc);

@@ -124,6 +124,14 @@ describe('what the API could not start is started by a worker', () => {
     await insertPayment(id, '2 minutes');
     await until(async () => (await paymentStatus(id)) === 'cancelled', 'the payment is cancelled');
   });
+
+  test('a payment that the bank has confirmed after it was recorded as refused, which is refunded', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    const payment = await insertPayment(id, '2 minutes', 'refused');
+    await payAtBank(payment);
+    await until(async () => (await paymentStatus(id)) === 'refunded', 'the payment is refunded');
+    expect([await isRefundedAtBank(payment), await statusOfRow(id)]).toEqual([true, 'PENDING']);
+  });
 });
 
 test('the lender is asked again if a restored backup lacks the decision that has approved the order', async () => {

@@ -28,6 +28,7 @@ const PAID: Payment = {
   status: 'paid',
   approvedAt: null,
   ageMs: 0,
+  isOpen: true,
   sandbox: false,
 };
 const form = { path: '/pay/x', token: '' };

@@ -161,8 +161,7 @@ async function run(seed: number) {
       await activities.reportToOrder(id, { event: 'approved', actor: 'checkout', ...paid });
       await activities.reportToOrder(id, { event: 'completed', actor: 'customer', ...paid });
     }
-    const isOver = step === 'keep or refund' || result === 'paid' || result === 'the order is closed';
-    if (isOver && !(await activities.closePayment(id))) await activities.refundPayments(id);
+    if (step === 'keep or refund' || result) await activities.settlePayments(id);
   }
 
   const lastPaymentId = async (): Promise<string | undefined> => {
