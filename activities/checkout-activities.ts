@@ -100,16 +100,16 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
       const returnUrl = `${checkoutBaseUrl}/pay/${payLinkId}/return/`;
       const { applicant, at: submittedAt } = submitted;
       const askedAt = await readClock(db);
+      const ageMs = askedAt.getTime() - submittedAt.getTime();
       // A customer who leaves the lender's page unfinished does not keep the order open, nor one who returns for days.
       const longestMs = returnedAt && !referredAt ? LONGEST_ACTION_MS : LONGEST_DECISION_MS;
-      const isHeld = !actionUrl && askedAt.getTime() - submittedAt.getTime() < longestMs;
-      if (isHeld) await holdExpiry(order, application);
+      if (!actionUrl && ageMs < longestMs) await holdExpiry(order, application);
       const lender = lenderOf(lenders, sandbox);
       const times = { submittedAt, returnedAt, askedAt };
       const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, returnUrl, ...times });
       if (answer.kind === 'referred') {
         await recordReferral(db, id);
-        if (isHeld) await holdExpiry(order, application, answer.askAgainMs);
+        if (ageMs < LONGEST_DECISION_MS) await holdExpiry(order, application, answer.askAgainMs);
         throw askAgain('the lender decides later', answer.askAgainMs);
       }
       if (answer.kind === 'action_required') {

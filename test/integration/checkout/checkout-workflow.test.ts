@@ -475,6 +475,19 @@ describe('one call of the activity', () => {
     expect(holdExpiry).not.toHaveBeenCalled();
   });
 
+  test('a referral after an action at the lender holds the expiry', async () => {
+    const id = await appliedLive();
+    await stack.db.query(`update orders set expires_at = now() + interval '5 minutes' where id = $1`, [id]);
+    const ask = (answer: LenderAnswer) =>
+      askLender(id, { sandbox: unreachable, live: answering(() => Promise.resolve(answer)) });
+    const acting = ask({ kind: 'action_required', url: 'https://lender.example/1', askAgainMs: 1000 });
+    await expect(acting).rejects.toThrow('the customer has to act on a page of the lender');
+    holdExpiry.mockClear();
+    await expect(ask({ kind: 'referred', askAgainMs: 3_600_000 })).rejects.toThrow('the lender decides later');
+    const [[, heldUntil] = []] = holdExpiry.mock.calls;
+    expect(heldUntil!.getTime()).toBeGreaterThan(Date.now() + 3_600_000);
+  });
+
   test('an answer about an application that the customer has replaced is ignored', async () => {
     const id = await appliedLive();
     const first = (await findApplication(stack.db, id))!;
