@@ -103,7 +103,7 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
       const ageMs = askedAt.getTime() - submittedAt.getTime();
       // A customer who leaves the lender's page unfinished does not keep the order open, nor one who returns for days.
       const longestMs = returnedAt && !referredAt ? LONGEST_ACTION_MS : LONGEST_DECISION_MS;
-      if (!actionUrl && ageMs < longestMs) await holdExpiry(order, application);
+      if ((!actionUrl || referredAt) && ageMs < longestMs) await holdExpiry(order, application);
       const lender = lenderOf(lenders, sandbox);
       const times = { submittedAt, returnedAt, askedAt };
       const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, returnUrl, ...times });

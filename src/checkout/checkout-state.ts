@@ -98,8 +98,8 @@ function stateBeforeApplication({ order, application }: StoredCheckout): FormSta
 
 function stateOfApplication({ order, application }: StoredCheckout): FormState | WaitingState | 'action-required' {
   const { decision, referredAt, actionUrl, paymentTerm } = application ?? {};
-  if (!decision && actionUrl) return 'action-required';
-  if (!decision) return referredAt ? 'referred' : 'waiting';
+  if (!decision && referredAt) return 'referred';
+  if (!decision) return actionUrl ? 'action-required' : 'waiting';
   if (decision.kind === 'approved') return 'waiting';
   const canPayNow = order.allowedPaymentTerms.includes('PAY_NOW');
   if (canPayNow && paymentTerm === 'PAY_NOW') return 'bank';

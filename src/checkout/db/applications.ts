@@ -113,10 +113,9 @@ export async function recordDecision(db: DbClient, applicationId: string, decisi
   );
 }
 
+/** Records that the lender decides later. Its page stays known: the customer may come back from there. */
 export async function recordReferral(db: DbClient, applicationId: string): Promise<void> {
-  await db.query('update application set referred_at = coalesce(referred_at, now()), action_url = null where id = $1', [
-    applicationId,
-  ]);
+  await db.query('update application set referred_at = coalesce(referred_at, now()) where id = $1', [applicationId]);
 }
 
 /**
@@ -131,7 +130,7 @@ export async function recordAction(
   returnedAt: Date | null,
 ): Promise<void> {
   await db.query(
-    `update application set action_url = $2
+    `update application set action_url = $2, referred_at = null
      where id = $1 and decision is null and date_trunc('milliseconds', returned_at) is not distinct from $3`,
     [applicationId, url, returnedAt],
   );

@@ -265,7 +265,7 @@ create table application (
   browser_digest bytea,
   -- Counts how often the application has moved to another browser. The code for the next move is calculated from it.
   code_number integer not null default 0,
-  -- When the lender first replied that it decides later.
+  -- When the lender first replied that it decides later. Null if the customer has to act at the lender since.
   referred_at timestamptz,
   -- The lender's page where the customer has to act, until the customer comes back or the lender decides.
   action_url text,

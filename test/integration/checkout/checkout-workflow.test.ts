@@ -15,6 +15,7 @@ import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
 import { type Lender, type LenderAnswer, type Lenders, LenderUnavailable } from '../../../src/checkout/lender/lender';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+import { checkoutState } from '../../../src/checkout/checkout-state';
 import { createOrderCore } from '../../../src/checkout/order-core';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
 import { holdExpirySignal } from '../../../workflows/messages';
@@ -475,7 +476,7 @@ describe('one call of the activity', () => {
     expect(holdExpiry).not.toHaveBeenCalled();
   });
 
-  test('a referral after an action at the lender holds the expiry', async () => {
+  test('a referral after an action at the lender holds the expiry, and the lender is asked when the customer returns', async () => {
     const id = await appliedLive();
     await stack.db.query(`update orders set expires_at = now() + interval '5 minutes' where id = $1`, [id]);
     const ask = (answer: LenderAnswer) =>
@@ -484,8 +485,20 @@ describe('one call of the activity', () => {
     await expect(acting).rejects.toThrow('the customer has to act on a page of the lender');
     holdExpiry.mockClear();
     await expect(ask({ kind: 'referred', askAgainMs: 3_600_000 })).rejects.toThrow('the lender decides later');
-    const [[, heldUntil] = []] = holdExpiry.mock.calls;
-    expect(heldUntil!.getTime()).toBeGreaterThan(Date.now() + 3_600_000);
+    expect(holdExpiry.mock.calls.at(-1)![1].getTime()).toBeGreaterThan(Date.now() + 3_600_000);
+    async function state() {
+      const application = await findApplication(stack.db, id);
+      return checkoutState({ order: (await findOrder(stack.db, id))!, application, payment: undefined });
+    }
+    expect(await state()).toBe('referred');
+    // The next question holds it too, although the customer has not come back.
+    holdExpiry.mockClear();
+    await expect(ask({ kind: 'referred', askAgainMs: 1000 })).rejects.toThrow('the lender decides later');
+    expect(holdExpiry).toHaveBeenCalledTimes(2);
+    expect(await recordReturn(stack.db, id)).toBe(true);
+    const again = ask({ kind: 'action_required', url: 'https://lender.example/2', askAgainMs: 1000 });
+    await expect(again).rejects.toThrow('the customer has to act on a page of the lender');
+    expect(await state()).toBe('action-required');
   });
 
   test('an answer about an application that the customer has replaced is ignored', async () => {
