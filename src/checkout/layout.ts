@@ -104,17 +104,14 @@ function favicon(colour: string | null): string {
 
 function header({ order, branding, path }: LayoutContext, isCustomerDone = false): Html {
   const { sellerName, amountPence, reference, expiresAt, status } = order;
+  // A time in the past, while the expiry is held, would be no help.
+  const hasDeadline = expiresAt !== null && Date.parse(expiresAt) > Date.now() && !isFinal(status) && !isCustomerDone;
   return html`<header>
     <div class="seller">${branding.hasLogo && html`<img src="${path}/logo/" alt="" />`}<span>${sellerName}</span></div>
     <div class="order">
       <p class="amount"><span class="visually-hidden">Amount: </span>${formatPence(amountPence)}</p>
       <p class="reference">Order reference ${reference}</p>
-      ${
-        expiresAt !== null &&
-        !isFinal(status) &&
-        !isCustomerDone &&
-        html`<p class="deadline">Complete by <time datetime="${expiresAt}">${formatDeadline(expiresAt)}</time></p>`
-      }
+      ${hasDeadline && html`<p class="deadline">Complete by <time datetime="${expiresAt}">${formatDeadline(expiresAt)}</time></p>`}
     </div>
   </header>`;
 }

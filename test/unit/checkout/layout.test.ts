@@ -109,6 +109,14 @@ test.each([
   expect(stepsWith([only]).slice(1)).toEqual(['Step 1 of 2', 'Step 2 of 2']);
 });
 
+test('a deadline that has passed, while the expiry is held, is not shown', () => {
+  const bodyAt = (ms: number) => {
+    const order = { ...ORDER, status: 'PENDING' as const, expiresAt: new Date(Date.now() + ms).toISOString() };
+    return renderPage(CHOICE, { ...LAYOUT, order }).body;
+  };
+  expect([bodyAt(60_000), bodyAt(-1)].map((body) => body.includes('Complete by'))).toEqual([true, false]);
+});
+
 test('documents and help open in a new tab, so that the page and what was typed stay', () => {
   for (const [, page] of [...PAY_NOW_PAGES, ...PAY_LATER_PAGES]) {
     const { body } = renderPage(page, LAYOUT);
