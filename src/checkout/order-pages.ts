@@ -1,5 +1,6 @@
 import type { Context } from './context';
 import { type Application, offerOf } from './domain/application';
+import { expiryOf } from './domain/expiry';
 import { isCurrent } from './domain/payment';
 import { londonDate } from './calendar';
 import type { Checkout } from './hosted-checkout';
@@ -35,6 +36,15 @@ function whyNotUsed({ application }: Checkout): string | undefined {
   }
   return application?.paymentTerm === 'PAY_NOW'
     ? 'You changed the payment method to “Pay now” in another window. Your application was not submitted.'
+    : undefined;
+}
+
+/** While the expiry is held, an order stays open after it is due. */
+function whyTooLate(checkout: Checkout): string | undefined {
+  const { order, application } = checkout;
+  const isPaying = ['bank', 'pay-now-offered'].includes(checkoutState(checkout));
+  return isPaying && expiryOf(order, application, Date.now()) <= Date.now()
+    ? `The time to complete this order is over: no payment can be started. Go back to ${order.sellerName} to order again.`
     : undefined;
 }
 
@@ -141,7 +151,8 @@ export function createOrderPages({ forms, identity, providerDetailsOf, pathOf, r
   /** The page for the order's current state. */
   async function current(ctx: Context, checkout: Checkout): Promise<Page> {
     const page = (await otherBrowser(ctx, checkout)) ?? (await pageOfState(ctx, checkout));
-    const message = `?message=${String(ctx.query.message)}` === NOT_USED ? whyNotUsed(checkout) : undefined;
+    const isNotUsed = `?message=${String(ctx.query.message)}` === NOT_USED;
+    const message = whyTooLate(checkout) ?? (isNotUsed ? whyNotUsed(checkout) : undefined);
     return message === undefined
       ? page
       : {

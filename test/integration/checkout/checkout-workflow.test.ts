@@ -357,7 +357,8 @@ describe('the expiry', () => {
     await customer.decideAtBank(bankPage, 'refused');
     await expiring.client.workflow.getHandle(`checkout-${id}`).result();
     expect(await statusOf(id)).toBe('PENDING');
-    await customer.submit('payment', { bank: 'oak' });
+    const page = await customer.submit('payment', { bank: 'oak' });
+    expect(page.text).toContain('no payment can be started');
     const { rows } = await expiring.db.query('select status from payment where order_id = $1', [id]);
     expect(rows).toEqual([{ status: 'refused' }]);
     // Ends the hold, which would take minutes.
