@@ -183,6 +183,7 @@ export function createOrderPages({ forms, identity, providerDetailsOf, pathOf, r
           ...(await formContext(ctx, checkout)),
           order,
           bank: bankName(providerDetails, payment?.bank ?? ''),
+          paymentId: payment?.id ?? '',
           update: { path, url: `${path}/return/`, isRefreshing, waitedMs: payment?.ageMs ?? 0 },
         });
       case 'action-required': {

@@ -52,7 +52,7 @@ const details = { ...common, quote, values: EMPTY_FORM, errors: {}, replaces: un
 const PAY_NOW_PAGES: [string, Page][] = [
   ['the banks', chooseBankPage(banks)],
   ['Pay now after a decline', payNowOfferedPage({ ...banks, reason: 'other' })],
-  ['the payment', payingPage({ ...common, bank: 'Oak Bank', update })],
+  ['the payment', payingPage({ ...common, bank: 'Oak Bank', paymentId: '1', update })],
   ['the way to the bank', bankRedirectPage('Oak Bank', 'https://bank.example/')],
   ['the wait for the bank', waitingPage({ ...wait, state: 'confirming', isPaidNow: true })],
   ['the completion', waitingPage({ ...wait, state: 'completing', isPaidNow: true })],
@@ -97,7 +97,7 @@ test('the choice names both, if the order allows both', () => {
 });
 
 test.each([
-  ['PAY_NOW', [CHOICE, chooseBankPage(banks), payingPage({ ...common, bank: 'Oak Bank', update })]],
+  ['PAY_NOW', [CHOICE, chooseBankPage(banks), payingPage({ ...common, bank: 'Oak Bank', paymentId: '1', update })]],
   ['PAY_LATER', [CHOICE, PAY_LATER_PAGES[0]![1], PAY_LATER_PAGES[2]![1]]],
 ] as const)('every step of %s states its number and how many there are', (only, pages) => {
   const stepsWith = (allowedPaymentTerms: ('PAY_NOW' | 'PAY_LATER')[]) =>
