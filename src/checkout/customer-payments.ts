@@ -3,7 +3,8 @@ import { insertPayment, recordPaymentStatus } from './db/payments';
 import { expiryOf } from './domain/expiry';
 import { type Payment, isInProgress } from './domain/payment';
 import { isFinal } from '../domain/status';
-import { PaymentProviderUnavailable, providerOf } from './payments/payment-provider';
+import { providerOf } from './guard-providers';
+import { PaymentProviderUnavailable } from './payments/payment-provider';
 import { refreshPayment, reversePayment } from './payments/settle-payment';
 import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from './hosted-checkout';
 

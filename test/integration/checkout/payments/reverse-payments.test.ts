@@ -58,7 +58,7 @@ async function insertPayment(
 function activitiesWith(live: PaymentProvider = bank) {
   return createCheckoutActivities({
     db: database.db,
-    lenders: { sandbox: undefined, live: undefined },
+    callLender: () => Promise.reject(new Error('not used')),
     payments: { sandbox: undefined, live },
     core: createOrderCore({ db: database.db, workflows: {} as OrderWorkflows }),
     checkoutBaseUrl: 'https://pay.example',
