@@ -48,10 +48,7 @@ export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<vo
 /** The gauges of a service with the hosted checkout. */
 export const CHECKOUT_BACKLOG: BacklogGauges<keyof PaymentBacklog> = {
   names: {
-    paymentsToReverse: [
-      'payments_to_reverse',
-      'Payments of live accounts that have to be cancelled or refunded.',
-    ],
+    paymentsToReverse: ['payments_to_reverse', 'Payments of live accounts that have to be cancelled or refunded.'],
     oldestPaymentToReverseSeconds: [
       'oldest_payment_to_reverse_seconds',
       'Time since the first of these payments had to be.',

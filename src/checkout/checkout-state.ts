@@ -1,3 +1,4 @@
+import type { PaymentStatus } from './domain/payment';
 import type { OrderEvent } from '../domain/status';
 import { type Checkout, canAgree } from './hosted-checkout';
 
@@ -74,17 +75,14 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
   }
 }
 
-function stateOfPayment(payment: StoredCheckout['payment']): 'paying' | 'confirming' | 'completing' | undefined {
-  switch (payment?.status) {
-    case 'pending':
-      return 'paying';
-    case 'processing':
-      return 'confirming';
-    case 'paid':
-      return 'completing';
-    default:
-      return undefined;
-  }
+const STATE_BY_PAYMENT: Partial<Record<PaymentStatus, 'paying' | 'confirming' | 'completing'>> = {
+  pending: 'paying',
+  processing: 'confirming',
+  paid: 'completing',
+};
+
+function stateOfPayment(payment: StoredCheckout['payment']): CheckoutState | undefined {
+  return payment && STATE_BY_PAYMENT[payment.status];
 }
 
 /** An order with one payment term skips the choice. */

@@ -425,7 +425,11 @@ function call<T>(
 const askLender = (id: string, lenders: Lenders, deadlineMs = 25_000) =>
   call((activities) => activities.askLender(id), guardLenders(lenders, { deadlineMs }));
 const askBank = (id: string, bank?: PaymentProvider) =>
-  call((activities) => activities.askBank(id), () => Promise.reject(new Error('not used')), bank);
+  call(
+    (activities) => activities.askBank(id),
+    () => Promise.reject(new Error('not used')),
+    bank,
+  );
 /** An order with an application in a new live account. */
 async function appliedLive(): Promise<string> {
   const seller = await createSeller(stack.db, undefined, { sandbox: true });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CHECKOUT_BACKLOG } from '../../../src/checkout/background-jobs';
-import '../../../src/checkout/metrics';
+import '../../../src/checkout/guard-providers';
 import { createPool } from '../../../src/db/pool';
 import { clearRowBehind, markRowBehind } from '../../../src/db/save-order';
 import { deleteStartRequests } from '../../../src/db/start-requests';

@@ -224,7 +224,11 @@ test.each<PaymentStatus>(['cancelled', 'refused'])(
     const { db } = database;
     const id = await insertPayment(['signup_started']);
     const found = await refreshAfter(id, (payment) => recordPaymentStatus(db, payment, first));
-    expect([found, await paymentOf(id), await toReverse()]).toMatchObject([first, { status: first, isClosed: false }, 1]);
+    expect([found, await paymentOf(id), await toReverse()]).toMatchObject([
+      first,
+      { status: first, isClosed: false },
+      1,
+    ]);
     const unfinished = await findUnfinishedCheckouts(db, 1, { sandbox: true, live: true });
     expect([unfinished[0]?.id, await activitiesWith().findNextStep(id)]).toEqual([id, 'keep or refund']);
     const { rows } = await db.query<{ id: string }>(
