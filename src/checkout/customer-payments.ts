@@ -3,7 +3,8 @@ import { insertPayment, recordPaymentStatus } from './db/payments';
 import { expiryOf } from './domain/expiry';
 import { type Payment, isInProgress } from './domain/payment';
 import { isFinal } from '../domain/status';
-import { PaymentProviderUnavailable, providerOf } from './payments/payment-provider';
+import { providerOf } from './guard-providers';
+import { PaymentProviderUnavailable } from './payments/payment-provider';
 import { refreshPayment, reversePayment } from './payments/settle-payment';
 import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from './hosted-checkout';
 
@@ -60,9 +61,13 @@ export async function checkPayment(deps: CheckoutDependencies, { order, payment 
       await reversePayment(deps, payment);
       return true;
     }
-    if ((await refreshPayment(deps, payment)) === 'paid') {
+    const status = await refreshPayment(deps, payment);
+    if (status === 'paid') {
       await deps.core.report(order.id, 'approved', { actor: 'checkout', paymentTerm: 'PAY_NOW' });
       await deps.core.report(order.id, 'completed', { paymentTerm: 'PAY_NOW' });
+    } else if (!isInProgress(status)) {
+      // If the bank has reported it as paid meanwhile, the workflow refunds it.
+      await proceed(deps, order);
     }
     return true;
   } catch (error) {

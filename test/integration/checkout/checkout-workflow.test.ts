@@ -13,8 +13,10 @@ import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/p
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
-import { type Lender, type LenderAnswer, type Lenders, LenderUnavailable } from '../../../src/checkout/lender/lender';
+import { type CallLender, guardLenders } from '../../../src/checkout/guard-providers';
+import type { Lender, LenderAnswer, Lenders } from '../../../src/checkout/lender/lender';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+import { checkoutState } from '../../../src/checkout/checkout-state';
 import { createOrderCore } from '../../../src/checkout/order-core';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
 import { apiOf } from '../../support/api';
@@ -122,6 +124,14 @@ describe('what the API could not start is started by a worker', () => {
     const id = await openOrder(stack, {}, ['signup_started', 'failed']);
     await insertPayment(id, '2 minutes');
     await until(async () => (await paymentStatus(id)) === 'cancelled', 'the payment is cancelled');
+  });
+
+  test('a payment that the bank has confirmed after it was recorded as refused, which is refunded', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    const payment = await insertPayment(id, '2 minutes', 'refused');
+    await payAtBank(payment);
+    await until(async () => (await paymentStatus(id)) === 'refunded', 'the payment is refunded');
+    expect([await isRefundedAtBank(payment), await statusOfRow(id)]).toEqual([true, 'PENDING']);
   });
 });
 
@@ -348,7 +358,8 @@ describe('the expiry', () => {
     await customer.decideAtBank(bankPage, 'refused');
     await expiring.client.workflow.getHandle(`checkout-${id}`).result();
     expect(await statusOf(id)).toBe('PENDING');
-    await customer.submit('payment', { bank: 'oak' });
+    const page = await customer.submit('payment', { bank: 'oak' });
+    expect(page.text).toContain('no payment can be started');
     const { rows } = await expiring.db.query('select status from payment where order_id = $1', [id]);
     expect(rows).toEqual([{ status: 'refused' }]);
     await endHold(id);
@@ -391,25 +402,29 @@ const NO_WORKFLOWS = {} as OrderWorkflows;
 const holdExpiry = jest.fn<Promise<void>, [orderId: string, until: Date]>(() => Promise.resolve());
 beforeEach(() => holdExpiry.mockClear());
 
-/** Runs one activity with these lenders, and this bank for sandbox accounts. */
+/** Runs one activity with these lenders, or this bank for sandbox accounts. */
 function call<T>(
   make: (activities: CheckoutActivities) => Promise<T>,
-  lenders: Lenders = NO_LENDERS,
+  callLender: CallLender,
   bank?: PaymentProvider,
 ): Promise<T> {
   const activities = createCheckoutActivities({
     db: stack.db,
-    lenders,
+    callLender,
     payments: { sandbox: bank, live: undefined },
     core: { ...createOrderCore({ db: stack.db, workflows: NO_WORKFLOWS }), holdExpiry },
     checkoutBaseUrl: 'https://pay.example',
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() => make(activities));
 }
-const NO_LENDERS: Lenders = { sandbox: undefined, live: undefined };
-const askLender = (id: string, lenders: Lenders, bank?: PaymentProvider) =>
-  call((activities) => activities.askLender(id), lenders, bank);
-const askBank = (id: string, bank?: PaymentProvider) => call((activities) => activities.askBank(id), NO_LENDERS, bank);
+const askLender = (id: string, lenders: Lenders, deadlineMs = 25_000) =>
+  call((activities) => activities.askLender(id), guardLenders(lenders, { deadlineMs }));
+const askBank = (id: string, bank?: PaymentProvider) =>
+  call(
+    (activities) => activities.askBank(id),
+    () => Promise.reject(new Error('not used')),
+    bank,
+  );
 /** An order with an application in a new live account. */
 async function appliedLive(): Promise<string> {
   const seller = await createSeller(stack.db, undefined, { sandbox: true });
@@ -462,6 +477,31 @@ describe('one call of the activity', () => {
     expect(holdExpiry).not.toHaveBeenCalled();
   });
 
+  test('a referral after an action at the lender holds the expiry, and the lender is asked when the customer returns', async () => {
+    const id = await appliedLive();
+    await stack.db.query(`update orders set expires_at = now() + interval '5 minutes' where id = $1`, [id]);
+    const ask = (answer: LenderAnswer) =>
+      askLender(id, { sandbox: unreachable, live: answering(() => Promise.resolve(answer)) });
+    const acting = ask({ kind: 'action_required', url: 'https://lender.example/1', askAgainMs: 1000 });
+    await expect(acting).rejects.toThrow('the customer has to act on a page of the lender');
+    holdExpiry.mockClear();
+    await expect(ask({ kind: 'referred', askAgainMs: 3_600_000 })).rejects.toThrow('the lender decides later');
+    expect(holdExpiry.mock.calls.at(-1)![1].getTime()).toBeGreaterThan(Date.now() + 3_600_000);
+    async function state() {
+      const application = await findApplication(stack.db, id);
+      return checkoutState({ order: (await findOrder(stack.db, id))!, application, payment: undefined });
+    }
+    expect(await state()).toBe('referred');
+    // The next question holds it too, although the customer has not come back.
+    holdExpiry.mockClear();
+    await expect(ask({ kind: 'referred', askAgainMs: 1000 })).rejects.toThrow('the lender decides later');
+    expect(holdExpiry).toHaveBeenCalledTimes(2);
+    expect(await recordReturn(stack.db, id)).toBe(true);
+    const again = ask({ kind: 'action_required', url: 'https://lender.example/2', askAgainMs: 1000 });
+    await expect(again).rejects.toThrow('the customer has to act on a page of the lender');
+    expect(await state()).toBe('action-required');
+  });
+
   test('an answer about an application that the customer has replaced is ignored', async () => {
     const id = await appliedLive();
     const first = (await findApplication(stack.db, id))!;
@@ -474,19 +514,6 @@ describe('one call of the activity', () => {
     expect(await askLender(id, { sandbox: unreachable, live: late })).toBeNull();
     const second = (await findApplication(stack.db, id))!;
     expect([second.id === first.id, second.decision]).toEqual([false, null]);
-  });
-
-  test('a late approval is ignored once the customer pays now after a decline', async () => {
-    const id = await applied(stack, 'jo@bloggs.example', { notify: false });
-    const { id: application } = (await findApplication(stack.db, id))!;
-    const bank = { banks: [] } as unknown as PaymentProvider;
-    const late = answering(async () => {
-      await recordDecision(stack.db, application, { kind: 'declined', code: 'other' });
-      await insertPayment(id);
-      return { kind: 'approved', offer: NO_OFFER };
-    });
-    expect(await askLender(id, { sandbox: late, live: undefined }, bank)).toBeNull();
-    expect((await findApplication(stack.db, id))!.decision).toMatchObject({ kind: 'declined' });
   });
 
   test('an unavailable bank fails it with a type of its own', async () => {
@@ -552,26 +579,18 @@ describe('one call of the activity', () => {
     expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toBeNull();
   });
 
-  test('a call to a lender that does not answer is aborted before Temporal ends it, and fails so that it is retried', async () => {
+  test('a call to a lender that does not answer is aborted, and fails so that it is retried', async () => {
     const id = await appliedLive();
-    // Less than the 30 s of the activity, after which the failure would not name the lender.
-    const timeoutMs = 25_000;
-    const { setTimeout: original } = globalThis;
-    const spy = jest
-      .spyOn(globalThis, 'setTimeout')
-      .mockImplementation((run: () => void, ms?: number) => original(run, ms === timeoutMs ? 100 : ms));
-    const hanging = answering(
-      (_, signal) =>
-        new Promise((__, reject) => {
-          signal.addEventListener('abort', () => reject(new LenderUnavailable('no answer in time')));
-        }),
-    );
-    await expect(askLender(id, { sandbox: unreachable, live: hanging })).rejects.toMatchObject({
-      message: 'no answer in time',
+    const aborted = jest.fn();
+    const hanging = answering((_, signal) => {
+      signal.addEventListener('abort', aborted);
+      return new Promise(() => undefined);
+    });
+    await expect(askLender(id, { sandbox: unreachable, live: hanging }, 50)).rejects.toMatchObject({
+      message: 'the lender has not answered within 50 ms',
       nonRetryable: false,
     });
-    expect(spy).toHaveBeenCalledWith(expect.anything(), timeoutMs);
-    spy.mockRestore();
+    expect(aborted).toHaveBeenCalledTimes(1);
   });
 
   test('the late answer of a call that was given up changes nothing after the next call has a decision', async () => {
