@@ -9,15 +9,8 @@ import { holdUntil } from '../src/checkout/domain/expiry';
 import { type Payment, type PaymentStatus, isCurrent, isInProgress } from '../src/checkout/domain/payment';
 import type { Order, PaymentTerm } from '../src/domain/order';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
-import {
-  type Lender,
-  type LenderAnswer,
-  type LenderApplication,
-  type Lenders,
-  LenderUnavailable,
-  remedyFor,
-} from '../src/checkout/lender/lender';
-import { LenderBusy } from '../src/checkout/lender/guard-lender';
+import { type CallLender, LenderBusy } from '../src/checkout/guard-providers';
+import { LenderUnavailable } from '../src/checkout/lender/lender';
 import type { OrderCore } from '../src/checkout/order-core';
 import {
   type PaymentProviders,
@@ -38,8 +31,6 @@ export interface CheckoutReport {
 export type CheckoutStep =
   'ask the lender' | 'report the agreement' | 'ask the bank' | 'keep or refund' | 'wait for the customer';
 
-/** Shorter than the activity's timeout, so that the failure names a lender that hangs as its cause. */
-const TIMEOUT_MS = 25_000;
 /** The longest wait for a lender with too many running calls. The first is 1 to 2 s, and each further one is twice as long. */
 const LONGEST_BUSY_MS = 30_000;
 /** A payment that the bank does not decide on for longer no longer holds the expiry. If it is paid later, it is refunded. */
@@ -51,7 +42,7 @@ const LONGEST_ACTION_MS = LONGEST_PAYMENT_MS;
 
 export interface CheckoutActivityOptions {
   db: Db;
-  lenders: Lenders;
+  callLender: CallLender;
   payments: PaymentProviders;
   core: Pick<OrderCore, 'find' | 'report' | 'holdExpiry'>;
   /** The pages of an order are at `<this>/pay/<pay link id>/`. */
@@ -61,20 +52,21 @@ export interface CheckoutActivityOptions {
 export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
 
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
-export function createCheckoutActivities({ db, lenders, payments, core, checkoutBaseUrl }: CheckoutActivityOptions) {
+export function createCheckoutActivities({ db, callLender, payments, core, checkoutBaseUrl }: CheckoutActivityOptions) {
   /** @param waitMs until the next attempt, if it is longer than usual */
   async function holdExpiry(order: Order, application: Application | undefined, waitMs = 0): Promise<void> {
     const until = holdUntil(order, application, Date.now(), waitMs);
-    if (until) await core.holdExpiry(order, until);
+    if (until) await core.holdExpiry(order.id, until);
   }
 
   return {
     /** Reads what the customer has done and what is left to do about it. */
     async findNextStep(orderId: string): Promise<CheckoutStep> {
       const order = await core.find(orderId);
-      const payment = await findLastPayment(db, orderId);
       const isClosed = !order || isFinal(order.status);
-      if (payment && isCurrent(payment.status)) return isClosed ? 'keep or refund' : 'ask the bank';
+      const open = await findOpenPayments(db, orderId);
+      if (!isClosed && open.some(({ status }) => isCurrent(status))) return 'ask the bank';
+      if (open.length > 0) return 'keep or refund';
       const application = isClosed ? undefined : await findApplication(db, orderId);
       if (application?.agreedAt && order?.status === 'APPROVED') return 'report the agreement';
       return application?.submitted ? 'ask the lender' : 'wait for the customer';
@@ -99,16 +91,16 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
       const returnUrl = `${checkoutBaseUrl}/pay/${payLinkId}/return/`;
       const { applicant, at: submittedAt } = submitted;
       const askedAt = await readClock(db);
+      const ageMs = askedAt.getTime() - submittedAt.getTime();
       // A customer who leaves the lender's page unfinished does not keep the order open, nor one who returns for days.
       const longestMs = returnedAt && !referredAt ? LONGEST_ACTION_MS : LONGEST_DECISION_MS;
-      const isHeld = !actionUrl && askedAt.getTime() - submittedAt.getTime() < longestMs;
-      if (isHeld) await holdExpiry(order, application);
-      const lender = lenderOf(lenders, sandbox);
+      if ((!actionUrl || referredAt) && ageMs < longestMs) await holdExpiry(order, application);
       const times = { submittedAt, returnedAt, askedAt };
-      const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, returnUrl, ...times });
+      const asked = { id, orderId, amountPence, pricing, applicant, returnUrl, ...times };
+      const answer = await callLender(sandbox, asked).catch(lenderFailed);
       if (answer.kind === 'referred') {
         await recordReferral(db, id);
-        if (isHeld) await holdExpiry(order, application, answer.askAgainMs);
+        if (ageMs < LONGEST_DECISION_MS) await holdExpiry(order, application, answer.askAgainMs);
         throw askAgain('the lender decides later', answer.askAgainMs);
       }
       if (answer.kind === 'action_required') {
@@ -141,17 +133,15 @@ export function createCheckoutActivities({ db, lenders, payments, core, checkout
     reportToOrder: (orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<void> =>
       core.report(orderId, event, { actor, reason, paymentTerm }),
 
-    /** Closes the payment that has completed its order. @returns false if another one is open: its money has to go back */
-    async closePayment(orderId: string): Promise<boolean> {
+    /**
+     * Keeps the payment that has completed its order. Cancels or refunds the others of a closed order, and those that the
+     * bank has reported as paid after they were over. Fails until that is done.
+     */
+    async settlePayments(orderId: string): Promise<void> {
       await closePaidPayment(db, orderId);
-      return (await findOpenPayments(db, orderId)).length === 0;
-    },
-
-    /** Cancels or refunds the payments of a closed order that have not completed it. Fails until all are over. */
-    async refundPayments(orderId: string): Promise<void> {
       const order = await core.find(orderId);
-      if (!order || !isFinal(order.status)) return;
       for (const payment of await findOpenPayments(db, orderId)) {
+        if (isCurrent(payment.status) && !(order && isFinal(order.status))) continue;
         const status = await reversePayment({ db, payments }, payment).catch(bankFailed);
         if (isInProgress(status)) throw askAgain('the bank still processes the payment', checkAfterMs(payment));
       }
@@ -169,30 +159,14 @@ function toReport({ kind }: LenderDecision, mayPayNow: boolean): CheckoutReport 
   return { event: kind, actor: 'checkout', reason: DECISION_REASONS[kind], paymentTerm: 'PAY_LATER' };
 }
 
-function lenderOf({ sandbox, live }: Lenders, isSandbox: boolean): Lender {
-  const lender = isSandbox ? sandbox : live;
-  if (!lender) throw unavailable(`no lender is configured for ${remedyFor(isSandbox)}`);
-  return lender;
-}
-
-async function ask(lender: Lender, application: LenderApplication): Promise<LenderAnswer> {
-  const timeout = new AbortController();
-  // Not `AbortSignal.timeout`: if only `AbortSignal.any` refers to it, Node.js 20 can collect it before it aborts.
-  const timer = setTimeout(() => timeout.abort(new DOMException('no answer', 'TimeoutError')), TIMEOUT_MS);
-  try {
-    return await lender.decide(application, AbortSignal.any([timeout.signal, Context.current().cancellationSignal]));
-  } catch (error) {
-    if (error instanceof LenderBusy) {
-      const delayMs = Math.min(2 ** Context.current().info.attempt * 1000, LONGEST_BUSY_MS);
-      // At random times, because applications that were refused together would be refused together again.
-      throw askAgain(error.message, delayMs * (0.5 + Math.random() / 2));
-    }
-    if (error instanceof LenderUnavailable) throw unavailable(error.message);
-    // The message of an adapter's own error may quote personal data, so only its class is kept.
-    throw unavailable(`the lender's adapter failed: ${error instanceof Error ? error.name : typeof error}`);
-  } finally {
-    clearTimeout(timer);
+/** The failure of the activity, for an error of the lender. Omits its cause, whose text Temporal's history would keep. */
+function lenderFailed(error: unknown): never {
+  if (error instanceof LenderBusy) {
+    const delayMs = Math.min(2 ** Context.current().info.attempt * 1000, LONGEST_BUSY_MS);
+    // At random times, because applications that were refused together would be refused together again.
+    throw askAgain(error.message, delayMs * (0.5 + Math.random() / 2));
   }
+  throw error instanceof LenderUnavailable ? ApplicationFailure.retryable(error.message, 'LenderUnavailable') : error;
 }
 
 /** A payment is checked again after a quarter of its age, within these limits. */
@@ -210,12 +184,9 @@ function askAgain(message: string, delayMs: number): ApplicationFailure {
   return failure;
 }
 
-/** The failure of the activity, for an error of the payment provider. Other errors stay as they are. */
+/** As `lenderFailed`, for an error of the payment provider. */
 function bankFailed(error: unknown): never {
-  throw error instanceof PaymentProviderUnavailable ? unavailable(error.message, 'BankUnavailable') : error;
-}
-
-/** Omits the cause: Temporal's history would keep its text. */
-function unavailable(message: string, type = 'LenderUnavailable'): ApplicationFailure {
-  return ApplicationFailure.retryable(message, type);
+  throw error instanceof PaymentProviderUnavailable
+    ? ApplicationFailure.retryable(error.message, 'BankUnavailable')
+    : error;
 }

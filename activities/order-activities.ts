@@ -14,7 +14,7 @@ import {
   stateOf,
 } from '../src/domain/order';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
-import { reportChanges, reportRefusedSignal } from '../src/telemetry/report';
+import { reportChange, reportRefusedSignal } from '../src/telemetry/report';
 import { ROW_BEHIND, ROW_CHANGED } from '../workflows/messages';
 
 export interface OrderActivityOptions {
@@ -26,7 +26,7 @@ export interface OrderActivityOptions {
 /** What a run that resumes an order begins with. */
 interface ResumedOrder {
   state: OrderState;
-  /** The order does not expire before this time (ISO 8601). */
+  /** Until when the order does not expire (ISO 8601). */
   heldUntil: string | null;
   pendingWebhooks: WebhookRef[];
 }
@@ -73,7 +73,7 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
       const saved = await saveChange(db, orderId, change, webhook, currentRequestContext());
       // Another save came in between. The next attempt of this activity finds out which.
       if (!saved) throw ApplicationFailure.retryable('the row has changed since it was read', ROW_CHANGED);
-      reportChanges(log, orderId, [change]);
+      reportChange(log, orderId, change);
       return { webhook: webhook && saved.isPending ? { id: webhook.id, sequence: webhook.sequence } : null };
     },
 

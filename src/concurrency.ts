@@ -13,7 +13,6 @@ export function limitPerKey(limit: number, maxWaitMs?: number) {
   const create = () => (maxWaitMs === undefined ? new Semaphore(limit) : withTimeout(new Semaphore(limit), maxWaitMs));
   const semaphores = new Map<string, ReturnType<typeof create>>();
   return {
-    isFull: (key: string): boolean => semaphores.get(key)?.isLocked() ?? false,
     /** @throws WAITED_TOO_LONG */
     async run<T>(key: string, work: () => Promise<T>): Promise<T> {
       const semaphore = semaphores.get(key) ?? create();
@@ -69,20 +68,20 @@ export function batchLookups<T>(
 }
 
 /**
- * Runs jobs again and again. One that fails is repeated in its next round.
+ * Runs jobs again and again. One that fails is repeated in its next round. A long one ends when `stop` aborts.
  * @param jobs each with the pause between two rounds, in ms
  * @returns a function that stops the jobs and resolves once they have stopped
  */
 export function repeatJobs(
-  jobs: readonly (readonly [job: () => Promise<unknown>, everyMs: number])[],
+  jobs: readonly (readonly [job: (stop: AbortSignal) => Promise<unknown>, everyMs: number])[],
   log: Logger,
 ): () => Promise<void> {
   const stopping = new AbortController();
   const { signal } = stopping;
 
-  async function repeat(job: () => Promise<unknown>, everyMs: number): Promise<void> {
+  async function repeat(job: (stop: AbortSignal) => Promise<unknown>, everyMs: number): Promise<void> {
     while (!signal.aborted) {
-      await job().catch((error: unknown) => log.warn({ err: error }, 'a background job failed, retrying later'));
+      await job(signal).catch((error: unknown) => log.warn({ err: error }, 'a background job failed, retrying later'));
       await delay(everyMs, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -14,12 +14,10 @@ import { CHECKOUT_TASK_QUEUE } from '../workflows/checkout-messages';
 import { ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
-import { startCheckoutJobs } from './checkout/background-jobs';
-import { CHECKOUT_BACKLOG } from './checkout/backlog';
+import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/background-jobs';
 import { createCheckoutWorkflows } from './checkout/checkout-workflows';
-import { guardLender } from './checkout/lender/guard-lender';
+import { guardLenders, guardPayments } from './checkout/guard-providers';
 import { createOrderCore } from './checkout/order-core';
-import { guardPayments } from './checkout/payments/guard-payments';
 import { type Config, loadConfig } from './config';
 import { openDatabase } from './db/open-database';
 import type { Db } from './db/pool';
@@ -109,7 +107,6 @@ export async function startWorker(
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await Promise.all([stopOrderJobs(), stopCheckoutJobs(), stopLoggingActions()]);
       await Promise.allSettled(runs);
-      await sender.close();
       await connection.close();
       await workflows.drain();
       await client.connection.close();
@@ -203,22 +200,20 @@ function createWorkers(
         }),
         maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
       }),
-    checkout() {
-      const { sandbox, live } = lendersOf(config);
-      return Worker.create({
+    checkout: () =>
+      Worker.create({
         ...options,
         taskQueue: CHECKOUT_TASK_QUEUE,
         workflowBundle,
         activities: createCheckoutActivities({
           db,
-          lenders: { sandbox: sandbox && guardLender(sandbox, 'sandbox'), live: live && guardLender(live, 'live') },
+          callLender: guardLenders(lendersOf(config)),
           payments: guardPayments(paymentProvidersOf(config, db)),
           core: createOrderCore({ db, workflows }),
           checkoutBaseUrl: config.checkoutBaseUrl,
         }),
         maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
-      });
-    },
+      }),
   };
   return Promise.all(queues.map((queue) => create[queue as keyof typeof create]()));
 }

@@ -2,7 +2,6 @@ import {
   ActivityCancellationType,
   ActivityFailure,
   CancellationScope,
-  condition,
   continueAsNew,
   isCancellation,
   proxyActivities,
@@ -17,7 +16,7 @@ const options = {
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 } as const;
-const { findNextStep, askLender, askBank, reportToOrder, closePayment, refundPayments } =
+const { findNextStep, askLender, askBank, reportToOrder, settlePayments } =
   proxyActivities<CheckoutActivities>(options);
 
 const PAY_LATER = { reason: null, paymentTerm: 'PAY_LATER' } as const;
@@ -28,68 +27,51 @@ const PAY_NOW = { reason: null, paymentTerm: 'PAY_NOW' } as const;
  * long they take; reports the result to the order; and sends money back if the order closed meanwhile.
  */
 export async function checkoutWorkflow(orderId: string): Promise<void> {
-  // The customer has submitted an application, agreed to an offer or started a payment.
   let mayProceed = true;
+  let waiting: CancellationScope | undefined;
+  // The customer has submitted an application, agreed to an offer or started a payment.
   setHandler(proceedSignal, () => {
     mayProceed = true;
+    waiting?.cancel();
   });
+
+  /** Waits for the lender or the bank. @returns undefined if the customer does something else meanwhile */
+  async function ask<T>(call: () => Promise<T>): Promise<T | undefined> {
+    waiting = new CancellationScope();
+    try {
+      return await waiting.run(call);
+    } catch (error) {
+      if (isCancellation(error) || (error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED'))
+        return undefined;
+      throw error;
+    } finally {
+      waiting = undefined;
+    }
+  }
 
   const report = (result: CheckoutReport): Promise<void> =>
     reportToOrder.executeWithOptions({ summary: `report ${result.event}` }, [orderId, result]);
-
-  async function payLater(): Promise<void> {
-    const result = await unless(
-      () => mayProceed,
-      () => askLender(orderId),
-    );
-    if (result) await report(result);
-  }
-
-  async function payNow(): Promise<void> {
-    const result = await unless(
-      () => mayProceed,
-      () => askBank(orderId),
-    );
-    if (result === 'paid') {
-      await report({ event: 'approved', actor: 'checkout', ...PAY_NOW });
-      await report({ event: 'completed', actor: 'customer', ...PAY_NOW });
-    }
-    if (result === 'paid' || result === 'the order is closed') await keepOrRefund();
-  }
-
-  async function keepOrRefund(): Promise<void> {
-    const isKept = await closePayment.executeWithOptions({ summary: 'if it completed the order' }, [orderId]);
-    if (!isKept) await refundPayments.executeWithOptions({ summary: 'refund, or cancel at the bank' }, [orderId]);
-  }
 
   // Money has to go back even if a person requests the cancellation of this workflow.
   await CancellationScope.nonCancellable(async () => {
     while (mayProceed) {
       if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof checkoutWorkflow>(orderId);
+      // A signal during `findNextStep` repeats the loop; the step that is made before that reads what has changed.
       mayProceed = false;
       const step = await findNextStep(orderId);
-      if (step === 'ask the lender') await payLater();
+      if (step === 'ask the lender') {
+        const decision = await ask(() => askLender(orderId));
+        if (decision) await report(decision);
+      }
       if (step === 'report the agreement') await report({ event: 'completed', actor: 'customer', ...PAY_LATER });
-      if (step === 'ask the bank') await payNow();
-      if (step === 'keep or refund') await keepOrRefund();
+      const result = step === 'ask the bank' ? await ask(() => askBank(orderId)) : undefined;
+      if (result === 'paid') {
+        await report({ event: 'approved', actor: 'checkout', ...PAY_NOW });
+        await report({ event: 'completed', actor: 'customer', ...PAY_NOW });
+      }
+      if (step === 'keep or refund' || result) {
+        await ask(() => settlePayments.executeWithOptions({ summary: 'keep or refund' }, [orderId]));
+      }
     }
   });
-}
-
-/** Cancels the wait of `ask` when the customer does something else. @returns undefined then */
-async function unless<T>(hasMoved: () => boolean, ask: () => Promise<T>): Promise<T | undefined> {
-  const scope = new CancellationScope();
-  let isAnswered = false;
-  void condition(() => hasMoved() || isAnswered).then(() => {
-    if (!isAnswered) scope.cancel();
-  });
-  try {
-    return await scope.run(ask);
-  } catch (error) {
-    if (isCancellation(error) || (error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED'))
-      return undefined;
-    throw error;
-  } finally {
-    isAnswered = true;
-  }
 }

@@ -33,9 +33,6 @@ export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress
 /** Sends the webhook event with this id once more, outside the order's sequence. */
 export const resendWebhookSignal = defineSignal<[eventId: string]>('resendWebhook');
 
-/** The order does not expire before this time (ISO 8601): a customer is paying. Its row has the time already. */
-export const holdExpirySignal = defineSignal<[until: string]>('holdExpiry');
-
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const CHANGE_REFUSED = 'OrderChangeRefused';
 /** Failure type of an update for another version than the order has. Its one detail is that version. */

@@ -26,7 +26,6 @@ import {
   cancelSignal,
   customerProgressSignal,
   getOrderQuery,
-  holdExpirySignal,
   orderStatusKey,
   reportProgressUpdate,
   resendWebhookSignal,
@@ -45,8 +44,6 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
   let saved = state;
   /** Why this run has to end before the order does. */
   let failure: Error | undefined;
-  /** The order does not expire before this time, in ms. */
-  let heldUntil = 0;
   /** Signals and requested cancellations. */
   let signalsInProgress = 0;
   const oneAtATime = new Mutex();
@@ -63,12 +60,6 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
       resendWebhookSignal.name,
       (eventId) => CancellationScope.nonCancellable(() => deliveries.resend(eventId as string).catch(fail)),
     ],
-    [
-      holdExpirySignal.name,
-      (until) => {
-        heldUntil = Date.parse(until as string) || 0;
-      },
-    ],
   ]);
   // Handles the signals that are here already in their order. Each handler alone would handle those of its name.
   setDefaultSignalHandler((name, payload) => signals.get(name)?.(payload));
@@ -84,8 +75,6 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
     if (!saved) {
       const row = await readOrder(orderId);
       saved = row.state;
-      // A hold is in the row before it is signalled; a signal may have come since.
-      heldUntil = Math.max(heldUntil, Date.parse(row.heldUntil ?? '') || 0);
       deliveries.add(row.pendingWebhooks);
     }
     showStatus();
@@ -124,14 +113,16 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
   /** Decides on one request at a time, and shows nothing that is not saved. @throws ApplicationFailure if it is refused */
   async function change(request: UncheckedRequest, onRefused = refuse): Promise<void> {
     await condition(() => saved !== undefined);
-    await oneAtATime.runExclusive(async () => {
-      assertNotFailed();
-      const { event } = request;
-      const isAllowed = isOrderEvent(event) && isForVersion(loaded(), request);
-      const outcome = isAllowed ? decide(loaded(), { ...request, event }, now()) : 'refused';
-      if (outcome === 'refused') await onRefused(request);
-      else if (outcome !== 'repeat') await save(outcome);
-    });
+    await oneAtATime.runExclusive(() => decideOn(request, onRefused));
+  }
+
+  async function decideOn(request: UncheckedRequest, onRefused = refuse): Promise<void> {
+    assertNotFailed();
+    const { event } = request;
+    const isAllowed = isOrderEvent(event) && isForVersion(loaded(), request);
+    const outcome = isAllowed ? decide(loaded(), { ...request, event }, now()) : 'refused';
+    if (outcome === 'refused') await onRefused(request);
+    else if (outcome !== 'repeat') await save(outcome);
   }
 
   async function save(change: OrderChange): Promise<void> {
@@ -163,24 +154,20 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
 
   /** Ends an order that is still open when it expires. */
   async function expire(): Promise<void> {
-    const { expiresAt } = loaded();
-    if (expiresAt === null) return;
     const isClosed = (): boolean => isFinal(loaded().status);
-    for (;;) {
-      const expiry = Math.max(Date.parse(expiresAt), heldUntil);
-      const waitMs = expiry - Date.now();
-      if (waitMs <= 0 && !oneAtATime.isLocked()) break;
-      if (waitMs <= 0) {
-        // Whoever waits for this change may hold the expiry then.
-        await condition(() => !oneAtATime.isLocked());
-        continue;
-      }
-      const isMoved = (): boolean => Math.max(Date.parse(expiresAt), heldUntil) !== expiry;
-      await condition(() => isClosed() || isMoved(), waitMs, { summary: 'until the order expires' });
-      if (isClosed()) return;
+    for (let due = loaded().expiresAt; due !== null;) {
+      const waitMs = Math.max(Date.parse(due) - Date.now(), 1);
+      await condition(isClosed, waitMs, { summary: 'until the order expires' });
+      due = await oneAtATime.runExclusive(async () => (isClosed() ? null : expireUnlessHeld()));
     }
-    // Refused if another change has closed the order while this one waited for its turn.
-    await change({ event: 'expired', actor: 'system', channel: 'workflow', reason: null }, () => Promise.resolve());
+  }
+
+  /** @returns until when the row holds the order, because its customer is paying; null if it has expired */
+  async function expireUnlessHeld(): Promise<string | null> {
+    const { heldUntil } = await readOrder(orderId);
+    if (heldUntil !== null && Date.parse(heldUntil) > Date.now()) return heldUntil;
+    await decideOn({ event: 'expired', actor: 'system', channel: 'workflow', reason: null });
+    return null;
   }
 
   function isChanging(): boolean {

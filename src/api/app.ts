@@ -4,7 +4,7 @@ import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/docu
 import type { OrderDependencies } from '../orders/dependencies';
 import type { QuoteRepayments } from '../orders/repayment-example';
 import { VERSION } from '../package';
-import { createAuthentication, identifyCaller } from './authenticate';
+import { createAuthentication } from './authenticate';
 import { createBodyReaders } from './input';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
@@ -13,22 +13,18 @@ import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
 import { mount, unknownPath } from './paths';
-import { renderProblems } from './problems';
+import { renderProblems, signResponses } from './responses';
 import type { RateLimits } from './rate-limit';
-import { repaymentRoutes } from './repayment-routes';
-import { requestLog, requestMetrics } from './request-telemetry';
-import { signResponses } from './response-signature';
+import { requestTelemetry } from './request-telemetry';
 import { webhookRoutes } from './webhook-routes';
 
 /** Lists that one seller can read at the same time; further ones wait. */
 const LISTS_AT_ONCE = 2;
 /**
- * Resends and rotations that one seller can run at the same time; further ones wait. Each may wait for the lock on a
+ * Resends, rotations and changes of static headers that one seller can run at the same time; further ones wait. Each may wait for the lock on a
  * row, with a connection.
  */
 const LOCKS_AT_ONCE = 2;
-/** Webhook tests that one seller can run at the same time; further ones are refused. */
-const TESTS_AT_ONCE = 4;
 
 export interface AppOptions {
   api: PublicApi;
@@ -37,20 +33,14 @@ export interface AppOptions {
   /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
   trustedProxies: number;
   maxBodyBytes: number;
-  /** Throws a Problem if the headers are too large. */
   limitHeaders: Middleware<State>;
   log: Logger;
   /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
   health: HealthChecks;
-  /** Traces requests. Undefined if tracing is off. */
   trace?: Middleware | undefined;
-  /**
-   * The hosted checkout, which handles its own paths. Undefined if CHECKOUT_LENDER is none: the operator runs another
-   * checkout.
-   */
+  /** The hosted checkout, which handles its own paths. Undefined if CHECKOUT_LENDER is none, like `quote`. */
   checkout: Middleware<State> | undefined;
-  /** Undefined without the hosted checkout. */
   quote: QuoteRepayments | undefined;
 }
 
@@ -61,8 +51,7 @@ export function createApp(options: AppOptions): Koa<State> {
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   if (trace) app.use(trace);
-  app.use(requestMetrics());
-  app.use(requestLog(log));
+  app.use(requestTelemetry(log));
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
@@ -70,29 +59,15 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(options.limitHeaders);
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);
-  const identify = identifyCaller(deps.db, limits);
-  const count: Middleware<State> = async (ctx, next) => {
-    await limits.countCaller(ctx, 1);
-    await next();
-  };
-  // Before `identify`, which can refuse a request: the routes set headers for that too.
-  const identifyAndCount: Middleware<State> = async (ctx, next) => {
-    await identify(ctx, async () => {
-      await count(ctx, next);
-    });
-  };
-  for (const basePath of api.basePaths)
-    mount(app, repaymentRoutes(basePath, deps, quote, identifyAndCount), identifyAndCount);
-  app.use(identify);
-  const authenticate = createAuthentication(limits);
+  const authenticate = createAuthentication(deps.db, limits);
+  const count = authenticate('none');
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
-  const limitLists = limitInFlight(LISTS_AT_ONCE, 'wait');
-  const limitLocks = limitInFlight(LOCKS_AT_ONCE, 'wait');
-  const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
+  const limitLists = limitInFlight(LISTS_AT_ONCE);
+  const limitLocks = limitInFlight(LOCKS_AT_ONCE);
   for (const basePath of api.basePaths) {
-    mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
-    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
+    mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists, quote), count);
+    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks }), count);
   }
   app.use(count);
   mount(app, docsRoutes(document));

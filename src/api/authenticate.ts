@@ -1,10 +1,10 @@
 import type { Middleware } from 'koa';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/page-query';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/fields';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { type Caller, type Seller, findCallers } from '../db/sellers';
 import { isUuid } from '../domain/uuid';
-import type { Context, RouteMiddleware, State } from './context';
+import type { Context, State } from './context';
 import { isPlaceholder, notAnId } from './paths';
 import type { RateLimits } from './rate-limit';
 import { batchLookups } from '../concurrency';
@@ -13,61 +13,58 @@ const BEARER = /^Bearer +([\w-]{1,200})$/i;
 /** The part of an unknown key that the response repeats. */
 const SHOWN = /^(?:[sc]k_(?:test_)?)?.{0,3}/;
 
-/** Creates a middleware that accepts valid keys of one kind. */
-export type Authenticate = (kind: Caller['kind'], cost?: RequestCost) => RouteMiddleware;
-
-/** The number of requests that a request counts as. */
-type RequestCost = (ctx: Context) => number;
+/**
+ * Creates a middleware that finds the caller by its key and counts the request.
+ * @param kind of the key that is required
+ * @param cost the number of requests that a request counts as; default: 1
+ */
+export type Authenticate = (
+  kind: Caller['kind'] | 'none',
+  cost?: (ctx: Pick<Context, 'query'>) => number,
+) => Middleware<State>;
 
 /** A list counts as one request for each 10 items that it may return. */
-export function listCost({ query }: Context): number {
+export function listCost({ query }: Pick<Context, 'query'>): number {
   const limit = Number(query.limit ?? DEFAULT_LIMIT);
   // An invalid limit is refused later.
   return limit > 0 && limit <= MAX_LIMIT ? Math.ceil(limit / 10) : 1;
 }
 
 /**
- * Sets `ctx.state.caller` if the request has a valid key. Only other requests count against the limit of their address,
- * so that a valid key is never refused for the mistakes of others at its address.
- * @throws Problem `rate_limited`
+ * Only requests without a valid key count against the limit of their address, so that a valid key is never refused for
+ * the mistakes of others at its address.
  */
-export function identifyCaller(db: Db, limits: RateLimits): Middleware<State> {
+export function createAuthentication(db: Db, limits: RateLimits): Authenticate {
   const findCaller = createCallerLookup(db);
-  return async (ctx, next) => {
-    const key = BEARER.exec(ctx.get('Authorization'))?.[1];
-    try {
-      const caller = key === undefined ? undefined : await findCaller(key);
-      if (caller) Object.assign(ctx.state, { caller, apiKey: key });
-    } catch (error) {
-      // Routes without authentication work without Postgres.
-      ctx.state.callerError = error as Error;
-    }
-    // Without Postgres, a key may be valid.
-    if (key !== undefined && ctx.state.callerError) await limits.reportAddress(ctx);
-    else if (!ctx.state.caller) await limits.countAddress(ctx);
-    await next();
-  };
-}
-
-/** Requires a key of one kind. Also counts the request. */
-export function createAuthentication(limits: RateLimits): Authenticate {
   return (kind, costOf = () => 1) =>
     async (ctx, next) => {
-      await limits.countCaller(ctx, costOf(ctx));
-      const { caller, callerError } = ctx.state;
-      if (callerError !== undefined) throw callerError;
-      if (caller?.kind !== kind) throw unauthorized(kind, ctx);
+      const key = BEARER.exec(ctx.get('Authorization'))?.[1];
+      try {
+        const caller = key === undefined ? undefined : await findCaller(key);
+        if (caller) Object.assign(ctx.state, { caller, apiKey: key });
+      } catch (error) {
+        // The key may be valid, and what needs none works without Postgres.
+        await limits.reportAddress(ctx);
+        if (kind !== 'none') throw error;
+        await next();
+        return;
+      }
+      if (ctx.state.caller) await limits.countCaller(ctx, costOf(ctx));
+      else await limits.countAddress(ctx);
+      if (kind !== 'none' && ctx.state.caller?.kind !== kind) throw unauthorized(kind, ctx);
       await next();
     };
 }
 
-function unauthorized(kind: Caller['kind'], ctx: Context): Problem {
+type Ctx = Pick<Context, 'get' | 'state'>;
+
+function unauthorized(kind: Caller['kind'], ctx: Ctx): Problem {
   return new Problem('unauthorized', `${reasonFor(ctx)} Send "Authorization: Bearer <key>" with a valid ${kind} key.`, {
     headers: { 'WWW-Authenticate': 'Bearer' },
   });
 }
 
-function reasonFor(ctx: Context): string {
+function reasonFor(ctx: Ctx): string {
   const header = ctx.get('Authorization');
   const key = BEARER.exec(header)?.[1];
   const [, value = ''] = /^Bearer +["'<]?(.*?)[>"']?$/i.exec(header) ?? [];

@@ -10,7 +10,6 @@ interface Guide {
   title: string;
   /** The first paragraph, as text. */
   summary: string;
-  /** The headings, with the anchor of each. */
   sections: { id: string; title: string }[];
   html: string;
 }

@@ -21,17 +21,13 @@ const SCALAR = path.join(PACKAGE_ROOT, 'dist/scalar.js');
 
 const STYLESHEET = path.join(__dirname, 'guides.css');
 
-/**
- * The OpenAPI document at `/openapi.json`, a page at `/docs/` that displays it, and the guides for sellers. None needs a
- * key.
- */
 export function docsRoutes(document: OpenApiDocument): Router<State> {
   const router = new Router<State>({ sensitive: true });
   router.get('/openapi.json', serveFile('json', JSON.stringify(document)));
   router.get('/', (ctx) => ctx.redirect('/docs/'));
   const scalar = readFileSync(SCALAR);
   const name = `scalar-${digestOf(scalar)}.js`;
-  const page = serveFile('html', renderReference(name), REFERENCE_POLICY);
+  const page = serveFile('html', renderReference(name), { policy: REFERENCE_POLICY });
   router.get('/docs', (ctx) => {
     if (ctx.path.endsWith('/')) {
       page(ctx);
@@ -43,8 +39,8 @@ export function docsRoutes(document: OpenApiDocument): Router<State> {
   router.get('/docs/page.js', serveFile('js', renderScript()));
   router.get('/docs/guides.css', serveFile('css', readFileSync(STYLESHEET)));
   for (const guide of [...GUIDES, ...EXAMPLES])
-    router.get(`/docs/${guide.name}`, serveFile('html', renderGuide(guide), GUIDE_POLICY));
-  const library = serveLibrary(scalar);
+    router.get(`/docs/${guide.name}`, serveFile('html', renderGuide(guide), { policy: GUIDE_POLICY }));
+  const library = serveFile('js', scalar, { immutable: true });
   router.get('/docs/scalar-:digest.js', (ctx, next) => (ctx.path === `/docs/${name}` ? library(ctx) : next()));
   return router;
 }
@@ -52,42 +48,40 @@ export function docsRoutes(document: OpenApiDocument): Router<State> {
 const digestOf = (content: string | Buffer): string =>
   createHash('sha256').update(content).digest('base64url').slice(0, 22);
 
-/**
- * Serves a file whose name changes with it, so that browsers load it once. Compressed for every caller, as all browsers
- * expect: 60 bytes of a request would otherwise cost 3.5 MB.
- */
-function serveLibrary(content: Buffer): (ctx: Context) => void {
-  let gzipped: Buffer | undefined;
-  return (ctx) => {
-    ctx.set({ 'Cache-Control': 'public, max-age=31536000, immutable', 'Content-Encoding': 'gzip' });
-    ctx.type = 'js';
-    ctx.body = gzipped ??= gzipSync(content);
-  };
+interface FileOptions {
+  /** Content-Security-Policy of an HTML page. */
+  policy?: string;
+  /**
+   * The name changes with the content, so that browsers load it once. Compressed for every caller, as all browsers
+   * expect: 60 bytes of a request would otherwise cost 3.5 MB.
+   */
+  immutable?: boolean;
 }
 
-/**
- * Serves a constant. Compression and digest run once.
- * @param policy of an HTML page
- */
-function serveFile(type: string, text: string | Buffer, policy?: string): (ctx: Context) => void {
+/** Serves a constant. Compression and digest run once. */
+function serveFile(
+  type: string,
+  text: string | Buffer,
+  { policy, immutable = false }: FileOptions = {},
+): (ctx: Context) => void {
   // Responses that are not read yet share it.
   const content = Buffer.from(text);
-  const etag = `W/"${digestOf(content)}"`;
+  const headers = {
+    ...(immutable
+      ? { 'Cache-Control': 'public, max-age=31536000, immutable' }
+      : { 'Cache-Control': 'no-cache', ETag: `W/"${digestOf(content)}"`, Vary: 'Accept-Encoding' }),
+    ...(policy !== undefined && { 'Content-Security-Policy': policy }),
+  };
   let gzipped: Buffer | undefined;
   return (ctx) => {
-    ctx.set({
-      ETag: etag,
-      'Cache-Control': 'no-cache',
-      Vary: 'Accept-Encoding',
-      ...(policy !== undefined && { 'Content-Security-Policy': policy }),
-    });
+    ctx.set(headers);
     ctx.status = 200;
     if (ctx.fresh) {
       ctx.status = 304;
       return;
     }
     ctx.type = type;
-    if (ctx.acceptsEncodings('gzip', 'identity') === 'gzip') {
+    if (immutable || ctx.acceptsEncodings('gzip', 'identity') === 'gzip') {
       ctx.set('Content-Encoding', 'gzip');
       ctx.body = gzipped ??= gzipSync(content);
     } else {

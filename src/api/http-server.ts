@@ -8,7 +8,7 @@ import { Problem } from '../contracts/problem';
 
 /** Limits for small and quick API calls; Node's defaults suit browsers and uploads. Times in ms. */
 export interface HttpSettings {
-  /** Maximum size of the request line and the headers together, for `limitHeaders`. Node refuses four times as much. */
+  /** Of the request line and the headers together, for `limitHeaders`. Node refuses four times as much. */
   maxHeaderBytes: number;
   maxConnections: number;
   headersTimeoutMs: number;

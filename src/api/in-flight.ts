@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { limitPerKey } from '../concurrency';
-import { Problem } from '../contracts/problem';
 import { sellerOf } from './authenticate';
 import type { Context, Next } from './context';
 
@@ -30,15 +29,12 @@ export async function dropAbandoned(ctx: Pick<Context, 'method' | 'socket' | 'st
 /**
  * Limits how many requests of one seller run at the same time in this process, so that a seller who sends many
  * expensive requests, or reads no responses, neither delays others nor fills the memory. A request holds its slot until
- * its response is sent or its connection ends.
- * @param overflow what happens to further requests: they wait in order, or fail
- * @throws Problem `rate_limited` if further requests fail
+ * its response is sent or its connection ends. Further requests wait in order.
  */
-export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
+export function limitInFlight(limit: number) {
   const sellers = limitPerKey(limit);
   return async (ctx: Context, next: Next): Promise<void> => {
     const { id } = sellerOf(ctx);
-    if (overflow === 'fail' && sellers.isFull(id)) throw tooMany(limit);
     // A caller that left during the authentication has closed it already.
     const closed = ctx.res.closed ? Promise.resolve() : new Promise<void>((resolve) => ctx.res.once('close', resolve));
     await new Promise<void>((begin) => {
@@ -50,9 +46,4 @@ export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
     if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
     else await next();
   };
-}
-
-function tooMany(limit: number): Problem {
-  const detail = `An API process runs at most ${limit} of an account's requests of this kind at the same time. Nothing changed. Retry in 1 s.`;
-  return new Problem('rate_limited', detail, { retryAfterS: 1 });
 }

@@ -1,4 +1,4 @@
-import type { EventEmitter } from 'node:events';
+import { once } from 'node:events';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
 import { toPointer, MAX_ERRORS, fieldErrors, fromPointer } from '../contracts/field-errors';
@@ -12,7 +12,6 @@ import { describePlace, describeSyntaxError, scanJson } from './json-errors';
 const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
 
 export interface BodyReaders {
-  /** Requires a JSON body. */
   jsonBody: RouteMiddleware;
   /** Accepts a JSON body or none, however none is framed: `bodyOf` returns undefined for it. */
   optionalJsonBody: RouteMiddleware;
@@ -71,22 +70,14 @@ function refuseDuplicateKeys(raw: string): void {
 /** Some proxies forward a request without a body as a chunked one without chunks. */
 async function hasBody({ req, headers }: Context): Promise<boolean> {
   if (headers['transfer-encoding'] === undefined) return Number(headers['content-length'] ?? 0) !== 0;
-  if (!req.complete && req.readableLength === 0) await firstEventOf(req, ['readable', 'end', 'error', 'close']);
-  // The parser of the body reports an error.
+  if (!req.complete && req.readableLength === 0) {
+    const events = ['readable', 'end', 'close'].map((name) => once(req, name));
+    // The parser of the body reports an error.
+    await Promise.race(events).catch(() => undefined);
+  }
   return req.readableLength > 0 || !req.complete;
 }
 
-async function firstEventOf(emitter: EventEmitter, names: readonly string[]): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      for (const name of names) emitter.off(name, done);
-      resolve();
-    };
-    for (const name of names) emitter.on(name, done);
-  });
-}
-
-/** The JSON body; undefined if the request has none. */
 export const bodyOf = ({ request }: Context): unknown => (request.rawBody === undefined ? undefined : request.body);
 
 function toProblem(error: Error & { type?: string; status?: number; body?: string }, maxBytes: number): Problem {
@@ -119,7 +110,7 @@ export function validate<T extends z.ZodType>(
   throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS));
 }
 
-/** @throws Problem `invalid_request` with an error for every invalid search parameter */
+/** @throws Problem `invalid_request` */
 export function validateQuery<T extends z.ZodType>(schema: T, query: Context['query']): z.infer<T> {
   const { data, error } = schema.safeParse(query, { reportInput: true });
   if (!error) return data;

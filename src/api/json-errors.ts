@@ -99,7 +99,6 @@ export function describePlace(text: string, index: number): string {
   return `${place}${shown && `, after \`${escapeControls(shown)}\``}`;
 }
 
-/** Describes the error of a body that is not JSON, with the place and the few characters around it. */
 export function describeSyntaxError(text: string): string {
   const { end: index } = scanJson(text);
   const [found] = text.slice(index, index + 2);

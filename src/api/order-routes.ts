@@ -8,8 +8,8 @@ import {
   idempotencyKeySchema,
   orderListQuerySchema,
   progressRequestSchema,
+  repaymentExampleQuerySchema,
   simulateRequestSchema,
-  unquoteKey,
 } from '../contracts/request-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
@@ -18,11 +18,15 @@ import { cancelOrder, reportProgress, simulateProgress, versionDiffers } from '.
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
 import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read-order';
+import { type QuoteRepayments, retrieveRepaymentExample } from '../orders/repayment-example';
 import { retrieveTimeline } from '../orders/timeline';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, validate, validateQuery } from './input';
-import { type Context, type RouteMiddleware, type State, sendListPage } from './context';
+import { type Context, type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
+
+/** The example depends on the date. */
+const REPAYMENT_EXAMPLE_AGE_S = 300;
 
 export function orderRoutes(
   basePath: string,
@@ -30,11 +34,13 @@ export function orderRoutes(
   authenticate: Authenticate,
   { jsonBody }: BodyReaders,
   limitLists: RouteMiddleware,
+  quote: QuoteRepayments | undefined,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');
   const checkout = authenticate('checkout');
   const createSchema = createOrderRequestSchema(deps.rules);
+  const repaymentSchema = repaymentExampleQuerySchema(deps.rules);
   /** Accepts what any rules accept. */
   const replaySchema = createOrderRequestSchema({
     maxAmountPence: Number.MAX_SAFE_INTEGER,
@@ -112,7 +118,7 @@ export function orderRoutes(
   });
   router.get('/seller/:sellerId/order', authenticate('seller', listCost), limitLists, async (ctx) => {
     const { id } = sellerOf(ctx);
-    sendListPage(ctx, await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query)));
+    ctx.body = await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query));
   });
   router.get('/order/:orderId', seller, retrieve);
   router.delete('/order/:orderId', seller, cancel);
@@ -121,12 +127,19 @@ export function orderRoutes(
 
   router.get('/order/:orderId/timeline', authenticate('seller', listCost), limitLists, async (ctx) => {
     const query = validateQuery(timelineQuerySchema, ctx.query);
-    sendListPage(ctx, await retrieveTimeline(deps, idOf(ctx, 'orderId'), sellerOf(ctx).id, query));
+    ctx.body = await retrieveTimeline(deps, idOf(ctx, 'orderId'), sellerOf(ctx).id, query);
     ctx.state.orderId = idOf(ctx, 'orderId');
   });
   router.get('/seller/:sellerId/connection_check', seller, (ctx) => {
     const { id, name } = sellerOf(ctx);
     ctx.body = { data: { seller_id: id, seller_name: name } };
+  });
+
+  router.get('/seller/:sellerId/repayment_example', allowAnyOrigin, authenticate('none'), async (ctx) => {
+    const { amount } = validateQuery(repaymentSchema, ctx.query);
+    const data = await retrieveRepaymentExample(deps, quote, (ctx.params.sellerId ?? '').toLowerCase(), amount);
+    ctx.set('Cache-Control', `public, max-age=${REPAYMENT_EXAMPLE_AGE_S}`);
+    ctx.body = { data };
   });
 
   router.get('/pay_link/:payLinkId', checkout, async (ctx) => {
@@ -147,6 +160,12 @@ export function orderRoutes(
 
   return router;
 }
+
+/** Browsers of the shop's customers read the example of repayments, and its errors, such as a 429. They have no key. */
+const allowAnyOrigin: RouteMiddleware = async (ctx, next) => {
+  ctx.set('Access-Control-Allow-Origin', '*');
+  await next();
+};
 
 const etagOf = ({ version }: Order): string => `"${version}"`;
 
@@ -184,9 +203,7 @@ function eventOf(ctx: Context, schema: typeof progressRequestSchema | typeof sim
 }
 
 function idempotencyKeyOf(ctx: Context): string | undefined {
-  if (ctx.headers['idempotency-key'] === undefined) return undefined;
-  const key = unquoteKey(ctx.get('Idempotency-Key'));
-  const { error } = idempotencyKeySchema.safeParse(key);
-  if (error) throw new Problem('invalid_idempotency_key', error.issues.map(({ message }) => message).join(' '));
-  return key;
+  const { data, error } = idempotencyKeySchema.safeParse(ctx.headers['idempotency-key']);
+  if (error) throw new Problem('invalid_idempotency_key');
+  return data;
 }

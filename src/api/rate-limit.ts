@@ -4,10 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { keyDigest } from '../db/api-keys';
-import { arePayLinksKnown } from '../db/find-orders';
-import { deleteEndedCounts } from '../db/rate-limits';
 import type { Context } from './context';
-import { batchLookups } from '../concurrency';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
@@ -51,8 +48,6 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   const payLinkTotals = counter('pay-link-total');
   const applicants = counter('applicant');
   const codes = counter('code', 60 * MINUTE_MS);
-  const isPayLinkKnown = batchLookups((payLinkIds) => arePayLinksKnown(db, payLinkIds));
-  setInterval(() => void deleteEndedCounts(db, MINUTE_MS).catch(() => undefined), MINUTE_MS).unref();
 
   return {
     /** @throws Problem `rate_limited` after a second */
@@ -83,15 +78,13 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     },
 
     /**
-     * Counts a request against the limits of its pay link: of its network, and of all together. The applicant's browser
-     * has a limit of its own, so that nobody else with the link can lock it out.
+     * Counts a request against the limits of an order's pay link: of its network, and of all together. The applicant's
+     * browser has a limit of its own, so that nobody else with the link can lock it out.
      * @param isApplicant true if the browser is the one that submitted the application
-     * @returns false if no order has the link. It is not counted, because each count would be a row in Postgres
      * @throws Problem `rate_limited`
      */
-    async countPayLink(ctx: Ctx, payLinkId: string, isApplicant: () => Promise<boolean>): Promise<boolean> {
+    async countPayLink(ctx: Ctx, payLinkId: string, isApplicant: () => Promise<boolean>): Promise<void> {
       const id = idOf(payLinkId);
-      if (!payLinkTotals.hasCounted(id) && !(await isPayLinkKnown(payLinkId))) return false;
       try {
         await count(ctx, payLinks, `${id}:${clientNetwork(ctx.ip)}`, settings.payLink);
         await count(ctx, payLinkTotals, id, settings.payLink * NETWORKS);
@@ -99,7 +92,6 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
         if (!(await isApplicant())) throw error;
         await count(ctx, applicants, id, settings.payLink);
       }
-      return true;
     },
 
     /**

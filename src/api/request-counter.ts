@@ -30,8 +30,6 @@ export interface RequestCounter extends Pick<CounterOptions, 'name' | 'windowMs'
    * @param cost the number of requests that it counts as; default: 1
    */
   increment(client: string, limit: number, cost?: number): Promise<Usage>;
-  /** True if this process has counted a request of the client in this window. */
-  hasCounted(client: string): boolean;
 }
 
 interface Window {
@@ -73,7 +71,8 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
     storeClient: db,
     tableName: 'rate_limit',
     tableCreated: true,
-    clearExpiredByTimeout: false,
+    // One counter deletes the ended windows of all, every five minutes, an hour after their end.
+    clearExpiredByTimeout: name === 'address',
   });
   const limiter = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: syncTimeoutMs });
   const windows = new Map<string, Window>();
@@ -122,7 +121,6 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
   return {
     name,
     windowMs,
-    hasCounted: (client) => find(client) !== undefined,
     async increment(client, limit, cost = 1) {
       const window = find(client) ?? open(client);
       if (window.used >= limit) return toUsage(window, window.used + cost, limit);

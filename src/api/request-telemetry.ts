@@ -26,10 +26,7 @@ function loggedPath({ path, status, params = {}, state: { orderId, caller } }: L
   const ids = Object.entries(params).filter(
     ([name]) => !SECRET_PARAMETERS.includes(name) && (status < 400 || status === 409),
   );
-  return shortenIds(path, [...ids.map(([, id]) => id), orderId, caller?.kind === 'seller' && caller.seller.id]);
-}
-
-function shortenIds(path: string, known: readonly unknown[] = []): string {
+  const known: unknown[] = [...ids.map(([, id]) => id), orderId, caller?.kind === 'seller' && caller.seller.id];
   return path
     .split('/')
     .map((segment) => (HARMLESS.test(segment) || known.includes(segment) ? segment : shorten(segment)))
@@ -45,13 +42,14 @@ interface LoggedRequest {
 }
 
 /**
- * Sets the request's id (the client's `X-Request-Id` if it is valid) and writes one log line per request, without
- * query, body or key.
+ * Sets the request's id (the client's `X-Request-Id` if it is valid), writes one log line per request, without query,
+ * body or key, and counts requests, their durations, the codes of their problems, and the sources of reads.
  */
-export function requestLog(log: Logger): Middleware<State> {
+export function requestTelemetry(log: Logger): Middleware<State> {
   return async (ctx, next) => {
-    const start = performance.now();
-    const requestId = requestIdOf(ctx.get('X-Request-Id'));
+    const end = httpDuration.startTimer();
+    const given = ctx.get('X-Request-Id');
+    const requestId = VALID_ID.test(given) ? given : randomUUID();
     const traceparent = ctx.get('traceparent');
     const context = { requestId, ...(traceIdOf(traceparent) && { traceparent }) };
     ctx.state.requestId = requestId;
@@ -60,42 +58,28 @@ export function requestLog(log: Logger): Middleware<State> {
     try {
       await withRequestContext(context, next);
     } finally {
-      const { orderId, caller } = ctx.state;
+      const { path, status, state } = ctx;
+      const { orderId, caller, problemCode } = state;
+      const method = knownMethod(ctx.method);
+      const route = routeOf(ctx);
+      const seconds = end({ method, route });
+      httpRequests.inc({ method, route, status });
+      if (problemCode !== undefined) httpProblems.inc({ status, code: problemCode });
+      const source = ctx.response.get('Order-Source');
+      if (source !== '') orderReads.inc({ source });
       // Load balancers send a health check every few seconds.
-      const level = ctx.path.startsWith('/health/') && ctx.status === 200 ? 'debug' : 'info';
-      ctx.state.log[level](
+      const level = path.startsWith('/health/') && status === 200 ? 'debug' : 'info';
+      state.log[level](
         {
           method: ctx.method,
           path: loggedPath(ctx),
-          status: ctx.status,
-          duration_ms: Math.round(performance.now() - start),
+          status,
+          duration_ms: Math.round(seconds * 1000),
           ...(orderId && { order_id: orderId }),
           ...(caller?.kind === 'seller' && { seller_id: caller.seller.id }),
         },
         'request',
       );
-    }
-  };
-}
-
-/** A new id replaces the client's `X-Request-Id` if that is missing or invalid. */
-const requestIdOf = (given: string): string => (VALID_ID.test(given) ? given : randomUUID());
-
-/** Counts requests, their durations, the codes of their problems, and the sources of reads. */
-export function requestMetrics(): Middleware<State> {
-  return async (ctx, next) => {
-    const end = httpDuration.startTimer();
-    try {
-      await next();
-    } finally {
-      const method = knownMethod(ctx.method);
-      const route = routeOf(ctx);
-      const { problemCode } = ctx.state;
-      const source = ctx.response.get('Order-Source');
-      end({ method, route });
-      httpRequests.inc({ method, route, status: ctx.status });
-      if (problemCode !== undefined) httpProblems.inc({ status: ctx.status, code: problemCode });
-      if (source !== '') orderReads.inc({ source });
     }
   };
 }

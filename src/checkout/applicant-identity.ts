@@ -16,33 +16,22 @@ type HasOrder = { order: Pick<Checkout['order'], 'id'> };
 /**
  * Distinguishes the applicant from everyone else with the pay link, such as the seller. An application belongs to the
  * browser that submitted it or started its payment. A code moves it to another browser.
+ * @param readSecret reads the secret that all API processes share
  */
-export interface ApplicantIdentity {
+export function createApplicantIdentity(readSecret: () => Promise<string>, browsers: BrowserCookie) {
   /** The digest of a browser's secret for one order: orders of the same browser cannot be linked by it. */
-  digestOf(browserSecret: string, checkout: HasOrder): Buffer;
-  /** The digests of the secrets that a request was sent with. */
-  digestsOf(ctx: Context, checkout: HasOrder): Buffer[];
-  /** True if the order's application belongs to the requesting browser, or if there is none. */
-  isApplicant(ctx: Context, checkout: Checkout): boolean;
-  /** The order's state if only the applicant may see its page, and the requesting browser is another one. */
-  hiddenState(ctx: Context, checkout: Checkout): ApplicantState | undefined;
-  /** The code that moves the application to another browser, such as `4F7K-9QXM`. */
-  codeOf(application: Application): Promise<string>;
-  /** @param code from `normalizeCode` */
-  isCodeOf(application: Application, code: string): Promise<boolean>;
-}
-
-/** @param readSecret reads the secret that all API processes share */
-export function createApplicantIdentity(readSecret: () => Promise<string>, browsers: BrowserCookie): ApplicantIdentity {
-  const digestOf: ApplicantIdentity['digestOf'] = (browserSecret, { order }) =>
+  const digestOf = (browserSecret: string, { order }: HasOrder): Buffer =>
     createHash('sha256').update(`${browserSecret}.${order.id}`).digest();
-  const digestsOf: ApplicantIdentity['digestsOf'] = (ctx, checkout) =>
+
+  /** The digests of the secrets that a request was sent with. */
+  const digestsOf = (ctx: Context, checkout: HasOrder): Buffer[] =>
     browsers.secretsOf(ctx).map((browserSecret) => digestOf(browserSecret, checkout));
 
-  const isApplicant: ApplicantIdentity['isApplicant'] = (ctx, checkout) => {
+  /** True if the order's application belongs to the requesting browser, or if there is none. */
+  function isApplicant(ctx: Context, checkout: Checkout): boolean {
     const owner = checkout.application?.browserDigest;
     return !owner || digestsOf(ctx, checkout).some((digest) => digest.equals(owner));
-  };
+  }
 
   /** Calculated, not stored, so that its page can show it again. A used code is replaced: the number has changed. */
   async function calculate({ id, codeNumber }: Application): Promise<string> {
@@ -56,15 +45,24 @@ export function createApplicantIdentity(readSecret: () => Promise<string>, brows
     digestOf,
     digestsOf,
     isApplicant,
-    hiddenState(ctx, checkout) {
+
+    /** The order's state if only the applicant may see its page, and the requesting browser is another one. */
+    hiddenState(ctx: Context, checkout: Checkout): ApplicantState | undefined {
       const state = checkoutState(checkout);
       return isApplicantState(state, checkout) && !isApplicant(ctx, checkout) ? state : undefined;
     },
-    codeOf: async (application) => (await calculate(application)).replace(/(?=.{4}$)/, '-'),
-    isCodeOf: async (application, code) =>
+
+    /** The code that moves the application to another browser, such as `4F7K-9QXM`. */
+    codeOf: async (application: Application): Promise<string> =>
+      (await calculate(application)).replace(/(?=.{4}$)/, '-'),
+
+    /** @param code from `normalizeCode` */
+    isCodeOf: async (application: Application, code: string): Promise<boolean> =>
       timingSafeEqual(Buffer.from(await calculate(application)), Buffer.from(code)),
   };
 }
+
+export type ApplicantIdentity = ReturnType<typeof createApplicantIdentity>;
 
 /** @returns undefined if the text cannot be a code */
 export function normalizeCode(typed: string): string | undefined {

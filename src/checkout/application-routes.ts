@@ -4,6 +4,7 @@ import type Router from '@koa/router';
 import type { Context, State } from './context';
 import { isProblem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
+import { replaceBrowser } from './db/applications';
 import { isUuid } from '../domain/uuid';
 import { londonDate } from './calendar';
 import {
@@ -14,11 +15,10 @@ import {
   submitApplication,
   withdrawApplication,
 } from './hosted-checkout';
-import type { ApplicantIdentity } from './applicant-identity';
+import { type ApplicantIdentity, normalizeCode } from './applicant-identity';
 import { EMPTY_FORM, toFormValues, validateForm } from './application-form';
 import { notFound } from './order-core';
 import { type CheckoutState, checkoutState } from './checkout-state';
-import { enterCode } from './enter-code';
 import { NOT_USED } from './order-pages';
 import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/agreement';
 import { sandboxLenderPage } from './pages/action-required';
@@ -26,7 +26,7 @@ import { lenderRedirectPage } from './pages/paying';
 import { REPLACES } from './pages/details';
 import { PAYMENT_TERM } from './pages/form';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
-import { CODE } from './pages/other-browser';
+import { CODE, CODE_INCOMPLETE, CODE_WRONG, TOO_MANY_CODES } from './pages/other-browser';
 import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
@@ -167,21 +167,37 @@ async function agree(
 }
 
 /** The customer enters the code that moves the application to this browser. */
-async function continueHere(
-  { deps, identity, limits, pages, readForm, readLatest, redirect }: RouteTools,
-  ctx: Context,
-): Promise<void> {
+async function continueHere(tools: RouteTools, ctx: Context): Promise<void> {
+  const { identity, pages, readForm, readLatest, redirect } = tools;
   const { checkout, fields, browserSecret } = await readForm(ctx);
-  const count = (): Promise<boolean> => limits.countCode(ctx, checkout.order.id, browserSecret);
   const isOther = !identity.isApplicant(ctx, checkout);
-  const error = isOther
-    ? await enterCode(deps, identity, checkout, fields[CODE] ?? '', browserSecret, count)
-    : undefined;
+  const error = isOther ? await enterCode(tools, ctx, checkout, fields[CODE] ?? '', browserSecret) : undefined;
   // Read again, because a double click enters the code twice.
   const latest = await readLatest(checkout.order);
   const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);
   if (page) sendPage(ctx, page);
   else redirect(ctx, checkout);
+}
+
+/** @returns the error for the customer, or undefined if the application has moved */
+async function enterCode(
+  { deps, identity, limits }: RouteTools,
+  ctx: Context,
+  checkout: Checkout,
+  typed: string,
+  browserSecret: string,
+): Promise<string | undefined> {
+  const { order, application } = checkout;
+  const code = normalizeCode(typed);
+  if (!application || code === undefined) return CODE_INCOMPLETE;
+  if (!(await limits.countCode(ctx, order.id, browserSecret))) return TOO_MANY_CODES;
+  const browserDigest = identity.digestOf(browserSecret, checkout);
+  const isMoved =
+    (await identity.isCodeOf(application, code)) &&
+    (await replaceBrowser(deps.db, order.id, application.codeNumber, browserDigest));
+  if (!isMoved) return CODE_WRONG;
+  deps.log.info({ order_id: order.id }, 'application moved to another browser');
+  return undefined;
 }
 
 /** @returns undefined if the text is no id: Postgres does not take every text */

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import { repeatJobs } from '../concurrency';
 import type { Db } from '../db/pool';
+import type { BacklogGauges } from '../telemetry/gauges';
 import type { CheckoutWorkflows } from './checkout-workflows';
 import { purgeApplicantData } from './db/applications';
-import { closeApplications, findUnfinishedCheckouts } from './db/payments';
+import { type PaymentBacklog, closeApplications, findUnfinishedCheckouts, readPaymentBacklog } from './db/payments';
 import type { PaymentProviders } from './payments/payment-provider';
 
 /** Rows that one statement changes, and checkouts that one round starts. */
@@ -43,3 +44,15 @@ export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<vo
     log,
   );
 }
+
+/** The gauges of a service with the hosted checkout. */
+export const CHECKOUT_BACKLOG: BacklogGauges<keyof PaymentBacklog> = {
+  names: {
+    paymentsToReverse: ['payments_to_reverse', 'Payments of live accounts that have to be cancelled or refunded.'],
+    oldestPaymentToReverseSeconds: [
+      'oldest_payment_to_reverse_seconds',
+      'Time since the first of these payments had to be.',
+    ],
+  },
+  read: async (db) => ({ ...(await readPaymentBacklog(db)) }),
+};

@@ -1,47 +1,19 @@
 import Router from '@koa/router';
-import type { Context, State } from './context';
+import type { State } from './context';
 import { findLogo } from './db/branding';
-import { type Checkout, type CheckoutDependencies, returnFromLender } from './hosted-checkout';
+import { returnFromLender } from './hosted-checkout';
 import { notFound } from './order-core';
-import type { ApplicantIdentity } from './applicant-identity';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
-import type { Csrf } from './csrf';
-import { createOrderPages } from './order-pages';
 import { addPaymentRoutes } from './payment-routes';
-import type { ProviderDetailsOf } from './provider-details';
-import { createRequestReader, type PayLinkLimits } from './read-request';
+import type { PageParts } from './read-request';
+import { createRouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
-interface CheckoutRouteOptions {
-  deps: CheckoutDependencies;
-  csrf: Csrf;
-  identity: ApplicantIdentity;
-  providerDetailsOf: ProviderDetailsOf;
-  limits: PayLinkLimits;
-  /** The path in front of `/pay/` in public addresses; usually empty. */
-  pathPrefix: string;
-  retentionMs: number;
-}
-
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
-export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
-  const { deps, csrf, identity, providerDetailsOf, limits, pathPrefix, retentionMs } = options;
+export function checkoutRoutes(parts: PageParts): Router<State> {
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
-  const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
-  const pages = createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs });
-  const { lookUp, loadCheckout, readForm, readLatest } = createRequestReader({
-    deps,
-    csrf,
-    identity,
-    providerDetailsOf,
-    limits,
-    pathOf,
-  });
-
-  const redirect = (ctx: Context, { order }: Checkout, suffix = ''): void => {
-    ctx.status = 303;
-    ctx.redirect(`${pathOf(order.payLinkId)}/${suffix}`);
-  };
+  const tools = createRouteTools(parts);
+  const { deps, identity, pages, lookUp, loadCheckout, readLatest, redirect } = tools;
 
   router.get('/', async (ctx) => {
     const checkout = await loadCheckout(ctx);
@@ -56,18 +28,6 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     else redirect(ctx, checkout);
   });
 
-  const tools = {
-    deps,
-    identity,
-    limits,
-    pathOf,
-    providerDetailsOf,
-    pages,
-    readForm,
-    loadCheckout,
-    readLatest,
-    redirect,
-  };
   addApplicationRoutes(router, tools);
   addPaymentRoutes(router, tools);
 

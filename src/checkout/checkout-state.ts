@@ -1,4 +1,4 @@
-import { isCurrent } from './domain/payment';
+import type { PaymentStatus } from './domain/payment';
 import type { OrderEvent } from '../domain/status';
 import { type Checkout, canAgree } from './hosted-checkout';
 
@@ -75,9 +75,14 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
   }
 }
 
-function stateOfPayment(payment: StoredCheckout['payment']): 'paying' | 'confirming' | undefined {
-  if (payment?.status === 'pending') return 'paying';
-  return payment && isCurrent(payment.status) ? 'confirming' : undefined;
+const STATE_BY_PAYMENT: Partial<Record<PaymentStatus, 'paying' | 'confirming' | 'completing'>> = {
+  pending: 'paying',
+  processing: 'confirming',
+  paid: 'completing',
+};
+
+function stateOfPayment(payment: StoredCheckout['payment']): CheckoutState | undefined {
+  return payment && STATE_BY_PAYMENT[payment.status];
 }
 
 /** An order with one payment term skips the choice. */
@@ -91,16 +96,11 @@ function stateBeforeApplication({ order, application }: StoredCheckout): FormSta
 
 function stateOfApplication({ order, application }: StoredCheckout): FormState | WaitingState | 'action-required' {
   const { decision, referredAt, actionUrl, paymentTerm } = application ?? {};
-  if (!decision && actionUrl) return 'action-required';
-  if (!decision) return referredAt ? 'referred' : 'waiting';
+  if (!decision && referredAt) return 'referred';
+  if (!decision) return actionUrl ? 'action-required' : 'waiting';
   if (decision.kind === 'approved') return 'waiting';
   const canPayNow = order.allowedPaymentTerms.includes('PAY_NOW');
   if (canPayNow && paymentTerm === 'PAY_NOW') return 'bank';
   if (decision.kind === 'failed') return 'retry';
   return canPayNow ? 'pay-now-offered' : 'waiting';
-}
-
-/** True if the order is closed and its payment is not reversed yet. */
-export function isReversing({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
-  return order.status === 'UNSUCCESSFUL' && !!payment && isCurrent(payment.status);
 }

@@ -6,22 +6,20 @@ import type { TemporalCalls } from '../temporal/calls';
 
 export { CHECKOUT_TASK_QUEUE };
 
-/** The client side of the checkout's workflows. */
-export interface CheckoutWorkflows {
-  /** Makes the order's checkout do its next step, now. @throws CallNotMade */
-  proceed(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
-  /** Starts the order's checkout, unless it runs: then it repeats its steps itself. */
-  start(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
-}
+type Started = Pick<Order, 'id' | 'sellerId'>;
 
-/** @param startTimeoutMs the time for a call */
+/**
+ * The client side of the checkout's workflows.
+ * @param startTimeoutMs the time for a call
+ */
 export function createCheckoutWorkflows(
   { workflow }: Client,
   { startTimeoutMs }: { startTimeoutMs: number },
   { within, callIfUp }: TemporalCalls,
-): CheckoutWorkflows {
+) {
   return {
-    async proceed(order) {
+    /** Makes the order's checkout do its next step, now. @throws CallNotMade */
+    async proceed(order: Started): Promise<void> {
       await callIfUp(startTimeoutMs, () =>
         workflow.signalWithStart<typeof checkoutWorkflow>('checkoutWorkflow', {
           ...optionsOf(order),
@@ -31,13 +29,16 @@ export function createCheckoutWorkflows(
       );
     },
 
-    async start(order) {
+    /** Starts the order's checkout, unless it runs: then it repeats its steps itself. */
+    async start(order: Started): Promise<void> {
       await within(startTimeoutMs, () => workflow.start<typeof checkoutWorkflow>('checkoutWorkflow', optionsOf(order)));
     },
   };
 }
 
-function optionsOf({ id, sellerId }: Pick<Order, 'id' | 'sellerId'>) {
+export type CheckoutWorkflows = ReturnType<typeof createCheckoutWorkflows>;
+
+function optionsOf({ id, sellerId }: Started) {
   return {
     taskQueue: CHECKOUT_TASK_QUEUE,
     workflowId: checkoutWorkflowId(id),

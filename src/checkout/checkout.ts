@@ -11,8 +11,7 @@ import { createApplicantIdentity } from './applicant-identity';
 import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
 import type { Context, State } from './context';
-import { CsrfError, createCsrf } from './csrf';
-import { FormBodyError } from './form-body';
+import { CsrfError, FormBodyError, createForms } from './forms';
 import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
 import type { ProviderDetailsOf } from './provider-details';
@@ -55,13 +54,14 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
   const isHttps = protocol === 'https:';
   const readSecret = cacheSuccess(options.readSecret);
   const browsers = createBrowserCookie(isHttps);
-  const csrf = createCsrf(readSecret, browsers, origin);
+  const forms = createForms(readSecret, browsers, origin);
   const identity = createApplicantIdentity(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
-  if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
+  if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, forms, pathPrefix).routes());
   router.use(sampleDocumentRoutes(pathPrefix).routes());
-  router.use(checkoutRoutes({ deps, csrf, identity, providerDetailsOf, pathPrefix, limits, retentionMs }).routes());
+  const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
+  router.use(checkoutRoutes({ deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
   const find = (ctx: Context): unknown =>

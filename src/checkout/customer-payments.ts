@@ -1,9 +1,10 @@
-import { Problem, isProblem } from '../contracts/problem';
+import { isProblem } from '../contracts/problem';
 import { insertPayment, recordPaymentStatus } from './db/payments';
 import { expiryOf } from './domain/expiry';
 import { type Payment, isInProgress } from './domain/payment';
 import { isFinal } from '../domain/status';
-import { PaymentProviderUnavailable, providerOf } from './payments/payment-provider';
+import { providerOf } from './guard-providers';
+import { PaymentProviderUnavailable } from './payments/payment-provider';
 import { refreshPayment, reversePayment } from './payments/settle-payment';
 import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from './hosted-checkout';
 
@@ -11,7 +12,6 @@ import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from '.
  * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has
  * decided, whatever the customer's browser does. The order does not expire meanwhile. `startAtBank` then starts it at
  * the bank. Does nothing once the expiry is due.
- * @throws Problem `service_unavailable` if the order could expire meanwhile: nothing was recorded
  * @param browser its digest will own the payment; an application that was submitted must belong to one of `ownDigests`
  */
 export async function createPayment(
@@ -22,12 +22,7 @@ export async function createPayment(
 ): Promise<void> {
   // Otherwise, repeated attempts to pay would hold the expiry for ever.
   if (expiryOf(order, application, Date.now()) <= Date.now()) return;
-  try {
-    await holdExpiry(deps, { order, application });
-  } catch (error) {
-    const detail = 'Payments cannot be started at the moment. Nothing changed.';
-    throw new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
-  }
+  await holdExpiry(deps, { order, application });
   if (await insertPayment(deps.db, order.id, bank, browser)) await proceed(deps, order);
 }
 
@@ -66,9 +61,13 @@ export async function checkPayment(deps: CheckoutDependencies, { order, payment 
       await reversePayment(deps, payment);
       return true;
     }
-    if ((await refreshPayment(deps, payment)) === 'paid') {
+    const status = await refreshPayment(deps, payment);
+    if (status === 'paid') {
       await deps.core.report(order.id, 'approved', { actor: 'checkout', paymentTerm: 'PAY_NOW' });
       await deps.core.report(order.id, 'completed', { paymentTerm: 'PAY_NOW' });
+    } else if (!isInProgress(status)) {
+      // If the bank has reported it as paid meanwhile, the workflow refunds it.
+      await proceed(deps, order);
     }
     return true;
   } catch (error) {

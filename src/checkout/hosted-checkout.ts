@@ -13,6 +13,9 @@ import { type PaymentProviders, availableTerms } from './payments/payment-provid
 import type { CheckoutWorkflows } from './checkout-workflows';
 import type { OrderCore } from './order-core';
 
+/** An agreement is reported once Temporal is available again: within a day, the order does not expire before. */
+const REPORT_WITHIN_MS = 86_400_000;
+
 /** The dependencies and settings of the checkout's use cases. */
 export interface CheckoutDependencies {
   core: OrderCore;
@@ -157,8 +160,7 @@ export async function agreeToOffer(
 ): Promise<void> {
   const { id } = checkout.order;
   if (!canAgree(checkout)) return;
-  // Without Temporal, the order does not expire.
-  await holdExpiry(deps, checkout).catch(() => undefined);
+  await holdExpiry(deps, checkout, REPORT_WITHIN_MS);
   if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
   try {
     await deps.core.report(id, 'completed', { paymentTerm: 'PAY_LATER' });
@@ -167,13 +169,14 @@ export async function agreeToOffer(
   }
 }
 
-/** Keeps an order from expiring while its customer pays or agrees. @throws CallNotMade */
+/** Keeps an order from expiring while its customer pays or agrees. @param waitMs see `holdUntil` */
 export async function holdExpiry(
   { core }: CheckoutDependencies,
   { order, application }: Pick<Checkout, 'order' | 'application'>,
+  waitMs = 0,
 ): Promise<void> {
-  const until = holdUntil(order, application, Date.now());
-  if (until) await core.holdExpiry(order, until);
+  const until = holdUntil(order, application, Date.now(), waitMs);
+  if (until) await core.holdExpiry(order.id, until);
 }
 
 /**

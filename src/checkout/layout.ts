@@ -2,12 +2,22 @@ import type { Branding } from './db/branding';
 import { formatPence } from '../domain/money';
 import type { Order, PaymentTerm } from '../domain/order';
 import { isFinal } from '../domain/status';
-import { brandColours } from './brand-colours';
 import { formatDeadline } from './format';
 import { type Html, html } from './html';
 import type { ProviderDetails } from './provider-details';
-import { type Step, placeOf, termOf } from './steps';
-import { createStylesheet } from './stylesheet';
+import { brandColours, createStylesheet } from './stylesheet';
+
+export type Step = 'Payment method' | 'Your application' | 'Your agreement' | 'Your bank' | 'Your payment';
+
+/** The place of each step if the customer can choose the payment term. Then both have three steps. */
+const STEPS: Record<Step, { number: number; paymentTerm?: PaymentTerm }> = {
+  'Payment method': { number: 1 },
+  'Your application': { number: 2, paymentTerm: 'PAY_LATER' },
+  'Your agreement': { number: 3, paymentTerm: 'PAY_LATER' },
+  'Your bank': { number: 2, paymentTerm: 'PAY_NOW' },
+  'Your payment': { number: 3, paymentTerm: 'PAY_NOW' },
+};
+const TOTAL_STEPS = 3;
 
 /** At the top of the pages of the sandbox. */
 export const SANDBOX_NOTICE = 'Sandbox: no real lender, bank or money.';
@@ -94,17 +104,14 @@ function favicon(colour: string | null): string {
 
 function header({ order, branding, path }: LayoutContext, isCustomerDone = false): Html {
   const { sellerName, amountPence, reference, expiresAt, status } = order;
+  // A time in the past, while the expiry is held, would be no help.
+  const hasDeadline = expiresAt !== null && Date.parse(expiresAt) > Date.now() && !isFinal(status) && !isCustomerDone;
   return html`<header>
     <div class="seller">${branding.hasLogo && html`<img src="${path}/logo/" alt="" />`}<span>${sellerName}</span></div>
     <div class="order">
       <p class="amount"><span class="visually-hidden">Amount: </span>${formatPence(amountPence)}</p>
       <p class="reference">Order reference ${reference}</p>
-      ${
-        expiresAt !== null &&
-        !isFinal(status) &&
-        !isCustomerDone &&
-        html`<p class="deadline">Complete by <time datetime="${expiresAt}">${formatDeadline(expiresAt)}</time></p>`
-      }
+      ${hasDeadline && html`<p class="deadline">Complete by <time datetime="${expiresAt}">${formatDeadline(expiresAt)}</time></p>`}
     </div>
   </header>`;
 }
@@ -136,6 +143,17 @@ function footer({ order, branding, providerDetails }: LayoutContext, page: Page)
     ${terms.includes('PAY_NOW') && payNow && html`<p>Pay now is provided by ${payNow.name}. ${payNow.regulation}</p>`}
     <p class="links">${externalLink(privacyUrl, 'Privacy')} ${externalLink(termsUrl, 'Terms')}</p>
   </footer>`;
+}
+
+/** The payment term of a step; undefined for the choice. */
+function termOf(step: Step): PaymentTerm | undefined {
+  return STEPS[step].paymentTerm;
+}
+
+/** The place of a step, from 1, and the number of steps. An order with one payment term has no step for the choice. */
+function placeOf(step: Step, { allowedPaymentTerms }: Order): { number: number; total: number } {
+  const skipped = allowedPaymentTerms.length === 1 ? 1 : 0;
+  return { number: STEPS[step].number - skipped, total: TOTAL_STEPS - skipped };
 }
 
 function steps(name: Step, order: Order): Html {

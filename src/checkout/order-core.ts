@@ -34,12 +34,12 @@ export interface OrderCore {
    * @throws Problem `service_unavailable` if it could not be reported, `not_found`
    */
   report(orderId: string, event: ProgressEvent, by?: ReportedBy): Promise<void>;
-  /** Keeps an order from expiring before a time, unless its row waits for `reconcile`. @throws CallNotMade */
-  holdExpiry(order: Order, until: Date): Promise<void>;
+  /** Keeps an order from expiring before a time. */
+  holdExpiry(orderId: string, until: Date): Promise<void>;
 }
 
 export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): OrderCore {
-  const { db, workflows } = deps;
+  const { db } = deps;
   return {
     find: (orderId) => findOrder(db, orderId),
     findByPayLink: (payLinkId) => requireOrderByPayLink(deps, payLinkId),
@@ -52,9 +52,6 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
         if (!isProblem(error, 'transition_not_allowed')) throw error;
       }
     },
-    async holdExpiry(order, until) {
-      // A new run would begin without the changes that the row of a restored backup lacks.
-      if (await holdOrder(db, order.id, until)) await workflows.holdExpiry(order, until);
-    },
+    holdExpiry: (orderId, until) => holdOrder(db, orderId, until),
   };
 }

@@ -1,11 +1,11 @@
 import type { Context } from './context';
 import { type Application, offerOf } from './domain/application';
+import { expiryOf } from './domain/expiry';
+import { isCurrent } from './domain/payment';
 import { londonDate } from './calendar';
 import type { Checkout } from './hosted-checkout';
-import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
 import { type WaitingState, checkoutState } from './checkout-state';
-import type { Csrf } from './csrf';
 import { type Html, html } from './html';
 import type { Page } from './layout';
 import { actionRequiredPage } from './pages/action-required';
@@ -14,13 +14,13 @@ import { type BankOptions, chooseBankPage } from './pages/bank';
 import { choicePage } from './pages/choice';
 import { closedPage } from './pages/closed';
 import { completePage, redirectPage } from './pages/complete';
-import { continuationCode } from './pages/continuation-code';
 import { type DetailsOptions, type FormAlert, detailsPage } from './pages/details';
-import { otherBrowserPage } from './pages/other-browser';
+import { continuationCode, otherBrowserPage } from './pages/other-browser';
 import { payNowOfferedPage, withdrawForm } from './pages/pay-now-offered';
 import { payingPage } from './pages/paying';
 import { waitingPage } from './pages/waiting';
-import { type ProviderDetailsOf, bankName } from './provider-details';
+import { bankName } from './provider-details';
+import type { PageParts } from './read-request';
 
 const DAY_MS = 86_400_000;
 
@@ -39,21 +39,20 @@ function whyNotUsed({ application }: Checkout): string | undefined {
     : undefined;
 }
 
-interface OrderPagesOptions {
-  csrf: Csrf;
-  identity: ApplicantIdentity;
-  providerDetailsOf: ProviderDetailsOf;
-  /** The path of an order's pages. */
-  pathOf: (payLinkId: string) => string;
-  /** How long an application is kept after its order closes. */
-  retentionMs: number;
+/** While the expiry is held, an order stays open after it is due. */
+function whyTooLate(checkout: Checkout): string | undefined {
+  const { order, application } = checkout;
+  const isPaying = ['bank', 'pay-now-offered'].includes(checkoutState(checkout));
+  return isPaying && expiryOf(order, application, Date.now()) <= Date.now()
+    ? `The time to complete this order is over: no payment can be started. Go back to ${order.sellerName} to order again.`
+    : undefined;
 }
 
 /** Builds the pages of an order, with forms for the requesting browser. */
-export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs }: OrderPagesOptions) {
+export function createOrderPages({ forms, identity, providerDetailsOf, pathOf, retentionMs }: PageParts) {
   const formContext = async (ctx: Context, { order }: Checkout) => ({
     path: pathOf(order.payLinkId),
-    token: await csrf.createToken(ctx, order.payLinkId),
+    token: await forms.createToken(ctx, order.payLinkId),
   });
   const codeOf = async ({ order, application }: Checkout): Promise<Html | undefined> =>
     application?.browserDigest ? continuationCode(await identity.codeOf(application), order.sellerName) : undefined;
@@ -152,7 +151,8 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
   /** The page for the order's current state. */
   async function current(ctx: Context, checkout: Checkout): Promise<Page> {
     const page = (await otherBrowser(ctx, checkout)) ?? (await pageOfState(ctx, checkout));
-    const message = `?message=${String(ctx.query.message)}` === NOT_USED ? whyNotUsed(checkout) : undefined;
+    const isNotUsed = `?message=${String(ctx.query.message)}` === NOT_USED;
+    const message = whyTooLate(checkout) ?? (isNotUsed ? whyNotUsed(checkout) : undefined);
     return message === undefined
       ? page
       : {
@@ -168,7 +168,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
     const state = checkoutState(checkout);
     const path = pathOf(order.payLinkId);
     const isRefreshing = ctx.query.refresh !== 'off';
-    const isPaidNow = state === 'confirming' || (state === 'completing' && application?.paymentTerm === 'PAY_NOW');
+    const isPaidNow = payment !== undefined && isCurrent(payment.status);
     switch (state) {
       case 'choice':
         return choice(ctx, checkout);
@@ -183,6 +183,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
           ...(await formContext(ctx, checkout)),
           order,
           bank: bankName(providerDetails, payment?.bank ?? ''),
+          paymentId: payment?.id ?? '',
           update: { path, url: `${path}/return/`, isRefreshing, waitedMs: payment?.ageMs ?? 0 },
         });
       case 'action-required': {
@@ -220,9 +221,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
   return { choice, details, banks, agreement, otherBrowser, complete, current };
 }
 
-/**
- * When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment.
- */
+/** When the customer's last step ended. */
 function waitingSince(state: WaitingState, { application, payment }: Checkout): Date | null | undefined {
   switch (state) {
     case 'waiting':
@@ -231,7 +230,7 @@ function waitingSince(state: WaitingState, { application, payment }: Checkout): 
     case 'confirming':
       return payment?.approvedAt;
     case 'completing':
-      return application?.agreedAt;
+      return payment?.status === 'paid' ? payment.approvedAt : application?.agreedAt;
   }
 }
 

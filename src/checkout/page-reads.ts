@@ -12,21 +12,17 @@ const RETRY_AFTER_S = 5;
  * The reads from Postgres for pages. Sellers have many orders, and each has a limit of its own, so somebody who opens the
  * pages of all of a seller's orders could otherwise use all connections.
  */
-export interface PageReads {
-  /** Returns the seller of the order with a pay link, or undefined if there is none. Calls share queries. */
-  sellerOf(payLinkId: string): Promise<string | undefined>;
-  /**
-   * Runs a read in its seller's turn. It must not run another one.
-   * @throws Problem `service_unavailable` if its turn does not come in time
-   */
-  run<T>(sellerId: string, read: () => Promise<T>): Promise<T>;
-}
-
-export function createPageReads(core: Pick<OrderCore, 'findSellers'>, maxWaitMs = MAX_WAIT_MS): PageReads {
+export function createPageReads(core: Pick<OrderCore, 'findSellers'>, maxWaitMs = MAX_WAIT_MS) {
   const sellers = limitPerKey(READS_AT_ONCE, maxWaitMs);
   return {
+    /** Returns the seller of the order with a pay link, or undefined if there is none. Calls share queries. */
     sellerOf: batchLookups((payLinkIds) => core.findSellers(payLinkIds)),
-    async run(sellerId, read) {
+
+    /**
+     * Runs a read in its seller's turn. It must not run another one.
+     * @throws Problem `service_unavailable` if its turn does not come in time
+     */
+    async run<T>(sellerId: string, read: () => Promise<T>): Promise<T> {
       try {
         return await sellers.run(sellerId, read);
       } catch (error) {

@@ -5,7 +5,7 @@ import { cancelPayment, createPayment, startAtBank } from './customer-payments';
 import { ensurePaymentTerm } from './hosted-checkout';
 import { checkoutState } from './checkout-state';
 import { BANK } from './pages/bank';
-import { bankRedirectPage } from './pages/paying';
+import { PAYMENT, bankRedirectPage } from './pages/paying';
 import { bankName, banksOf } from './provider-details';
 import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
@@ -49,8 +49,9 @@ export function addPaymentRoutes(router: Router<State>, tools: RouteTools): void
   });
 
   router.post('/payment/cancel', async (ctx) => {
-    const { checkout } = await readForm(ctx);
-    if (identity.isApplicant(ctx, checkout)) await cancelPayment(deps, checkout);
+    const { checkout, fields } = await readForm(ctx);
+    const isShown = fields[PAYMENT] === checkout.payment?.id;
+    if (isShown && identity.isApplicant(ctx, checkout)) await cancelPayment(deps, checkout);
     redirect(ctx, checkout, 'return/');
   });
 }

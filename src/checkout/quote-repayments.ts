@@ -1,4 +1,4 @@
-import type { RepaymentExampleBody } from '../contracts/repayment-schemas';
+import type { RepaymentExampleBody } from '../contracts/order-schemas';
 import { penceToPounds } from '../domain/money';
 import type { Pricing } from '../domain/order';
 import { londonDate } from './calendar';

@@ -7,8 +7,7 @@ import { checkPayment } from './customer-payments';
 import { type Checkout, type CheckoutDependencies, readCheckout } from './hosted-checkout';
 import { notFound } from './order-core';
 import type { ApplicantIdentity } from './applicant-identity';
-import { type Csrf, TOKEN_FIELD } from './csrf';
-import { readFormFields } from './form-body';
+import type { Forms } from './forms';
 import { createPageReads } from './page-reads';
 import type { ProviderDetailsOf } from './provider-details';
 
@@ -19,7 +18,7 @@ export interface PayLinkLimits {
    * @returns false if no order has the link
    * @throws Problem `rate_limited`
    */
-  countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<boolean>;
+  countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<void>;
   /**
    * Counts an attempt to enter the code of an order.
    * @returns false if there were too many
@@ -27,21 +26,24 @@ export interface PayLinkLimits {
   countCode: (ctx: Context, orderId: string, browserSecret: string) => Promise<boolean>;
 }
 
-interface RequestReaderOptions {
+/** What the pages of an order are made of. */
+export interface PageParts {
   deps: CheckoutDependencies;
-  csrf: Csrf;
+  forms: Forms;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
+  /** How long an application is kept after its order closes, in ms. */
+  retentionMs: number;
 }
 
 /** What a pay link belongs to. */
 type PayLink = Pick<Order, 'payLinkId' | 'sellerId'>;
 
 /** A form of one of our pages, and the order that it belongs to. */
-export interface SubmittedForm {
+interface SubmittedForm {
   checkout: Checkout;
   fields: Record<string, string>;
   /** The secret of the browser that the form was rendered for. */
@@ -49,7 +51,7 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, identity, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, forms, identity, providerDetailsOf, limits, pathOf }: PageParts) {
   const reads = createPageReads(deps.core);
   const findApplicant = batchLookups((payLinkIds) => findApplicants(deps.db, payLinkIds));
 
@@ -66,12 +68,12 @@ export function createRequestReader({ deps, csrf, identity, providerDetailsOf, l
     };
     // The count can need a statement too.
     return reads.run(sellerId, async () => {
-      if (!(await limits.countPayLink(ctx, payLinkId, isApplicant))) throw notFound('pay link');
+      await limits.countPayLink(ctx, payLinkId, isApplicant);
       return find({ payLinkId, sellerId });
     });
   }
 
-  /** Reads an order again. */
+  /** Reads an order again, which may have changed. */
   const readLatest = ({ payLinkId, sellerId }: PayLink): Promise<Checkout> =>
     reads.run(sellerId, () => readCheckout(deps, payLinkId));
 
@@ -103,13 +105,11 @@ export function createRequestReader({ deps, csrf, identity, providerDetailsOf, l
    */
   async function readForm(ctx: Context): Promise<SubmittedForm> {
     const payLink = await lookUp(ctx, (found) => Promise.resolve(found));
-    const body = readFormFields(ctx);
-    await Promise.allSettled([body]);
+    const form = forms.readVerifiedForm(ctx, payLink.payLinkId);
+    await Promise.allSettled([form]);
     const checkout = await prepare(ctx, await readLatest(payLink));
     // Throws here, so that the error page has the order's layout.
-    const fields = await body;
-    const browserSecret = await csrf.verify(ctx, payLink.payLinkId, fields[TOKEN_FIELD] ?? '');
-    return { checkout, fields, browserSecret };
+    return { checkout, ...(await form) };
   }
 
   return { lookUp, loadCheckout, readForm, readLatest };

@@ -4,13 +4,12 @@ import { isUuid } from '../domain/uuid';
 import { notFound } from './order-core';
 import { CANCELLED_AT_BANK, type SandboxBank } from './payments/sandbox-bank';
 import { BANK_TEST_CUSTOMERS } from './test-customers';
-import { type Csrf, TOKEN_FIELD } from './csrf';
-import { readFormFields } from './form-body';
+import type { Forms } from './forms';
 import { CUSTOMER, DECISION, type PaymentOnPage, sandboxBankPage } from './pages/sandbox-bank-page';
 import { sendPage } from './send-page';
 
 /** The pages of the sandbox bank, under `/pay/sandbox-bank/<payment id>/`. They belong to the bank, not to an order. */
-export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: string): Router<State> {
+export function sandboxBankRoutes(bank: SandboxBank, forms: Forms, pathPrefix: string): Router<State> {
   const router = new Router<State>({ prefix: '/pay/sandbox-bank/:paymentId', sensitive: true });
 
   async function findPayment(ctx: Context): Promise<PaymentOnPage> {
@@ -24,7 +23,7 @@ export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: str
   async function show(ctx: Context, payment: PaymentOnPage, isMissing: boolean): Promise<void> {
     const page = sandboxBankPage({
       path: `${pathPrefix}/pay/sandbox-bank/${payment.id}`,
-      token: await csrf.createToken(ctx, payment.id),
+      token: await forms.createToken(ctx, payment.id),
       payment,
       status: await bank.statusOf(payment.id),
       bankName: bank.banks.find(({ id }) => id === payment.bank)?.name ?? 'Sandbox bank',
@@ -37,8 +36,7 @@ export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: str
 
   router.post('/', async (ctx) => {
     const payment = await findPayment(ctx);
-    const fields = await readFormFields(ctx);
-    await csrf.verify(ctx, payment.id, fields[TOKEN_FIELD] ?? '');
+    const { fields } = await forms.readVerifiedForm(ctx, payment.id);
     const customer = BANK_TEST_CUSTOMERS.find(({ name }) => name === fields[CUSTOMER])?.name;
     if (fields[DECISION] === 'cancel') await bank.decide(payment.id, CANCELLED_AT_BANK);
     else if (customer) await bank.decide(payment.id, customer);

@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
-import { text } from '../contracts/fields';
-import { moment } from '../contracts/page-query';
+import { text, moment } from '../contracts/fields';
 import { isUuid } from '../domain/uuid';
 
 // Parsers of arguments and options. Commander adds the argument's name to the error that they throw.

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { loadCheckoutBaseUrl } from '../config';
-import { listPayments } from '../checkout/db/list-payments';
+import { listPayments } from '../checkout/db/payments';
 import { toOrderBody } from '../contracts/order-mapper';
 import { type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { TimelineEntryBody } from '../contracts/timeline-schemas';
+import type { TimelineEntryBody } from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
 import { toTimelineEntryBody } from '../orders/timeline';

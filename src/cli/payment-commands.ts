@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type ListedPayment, listPayments } from '../checkout/db/list-payments';
+import { type ListedPayment, listPayments } from '../checkout/db/payments';
 import { penceToPounds } from '../domain/money';
 import { integer } from './arguments';
 import { requireOrderIds } from './selection';

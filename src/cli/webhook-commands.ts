@@ -5,7 +5,7 @@ import { type WebhookFilter, countWebhooksToResend, findListedWebhook, findWebho
 import { formatPence } from '../domain/money';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
-import { toWebhookEventBody } from '../orders/webhook-response-mapper';
+import { toWebhookEventBody } from '../orders/webhooks';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { type ManyOptions, addManyOptions, confirm, requireScope, requireAccount, requireOrderIds } from './selection';
 import { CliError, UsageError } from './cli-error';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { PaymentTerm } from '../domain/order';
 import { MAX_URL_LENGTH } from '../domain/limits';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
+import { checkWebUrl } from '../domain/web-url';
 import { DOUBLE, paymentTerm } from './order-schemas';
 import type { FieldErrorCode } from './problem-table';
 
@@ -160,8 +161,6 @@ function checkOrigin(value: string): string | undefined {
     : 'must be only a scheme, a host and optionally a port, such as https://shop.example';
 }
 
-const TOO_LONG = `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
-
 /** @param check returns why a URL is refused, or undefined */
 function url(httpsOnly: boolean, check: (value: string) => string | undefined) {
   return z
@@ -185,13 +184,96 @@ function checkParameters(value: string): string | undefined {
 }
 
 function checkPageUrl(value: string, httpsOnly: boolean): string | undefined {
-  if (value.length > MAX_URL_LENGTH) return TOO_LONG;
-  // URL() silently drops or rewrites these characters, so the stored URL would differ from the one that was sent.
-  if (/[\\\s]|[^\P{C}]/u.test(value)) return 'must not contain backslashes, whitespace or control characters';
-  if (!/^https?:\/\/[^/?#]/i.test(value) || !URL.canParse(value)) return 'must be an absolute http(s) URL';
-  if (new URL(value).href.length > MAX_URL_LENGTH) return TOO_LONG;
-  if (httpsOnly && new URL(value).protocol !== 'https:') return 'must use https';
-  // Checked in the text, because URL() drops an empty user name.
-  if (/^[^/]+\/\/[^/?#]*@/.test(value)) return 'must not contain a user name or password';
-  return undefined;
+  const reason = checkWebUrl(value);
+  if (reason !== undefined) return reason;
+  return httpsOnly && new URL(value).protocol !== 'https:' ? 'must use https' : undefined;
+}
+
+export const DEFAULT_LIMIT = 25;
+export const MAX_LIMIT = 100;
+
+/** Query parameters of every list. */
+export const pageQuery = {
+  limit: z
+    .string()
+    .regex(/^([1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
+    .transform(Number)
+    .default(DEFAULT_LIMIT)
+    .meta({
+      description: 'Maximum number of items on the page. A page of large items may have fewer.',
+      examples: [DEFAULT_LIMIT],
+      override: { type: 'integer', pattern: undefined, minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+    }),
+};
+
+function toUtc(text: string, context: z.RefinementCtx): string {
+  const time = new Date(text).toISOString();
+  // Checked in UTC. Postgres has no year 0 and writes years of more than four digits differently.
+  return /^(?!0000)\d{4}-/.test(time) ? time : refuse(context, 'invalid_value', 'must have a year from 0001 to 9999');
+}
+
+const TIME = 'must be a time such as 2027-01-31T09:00:00Z';
+
+/** A time in a body, normalized to UTC. */
+export const time = () => z.iso.datetime({ offset: true, error: TIME }).transform(toUtc);
+
+/** A time in a query parameter, normalized to UTC. */
+export const moment = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], `${TIME}, or a date`)
+  .transform(toUtc)
+  .optional()
+  // Generators have no type for a choice of formats.
+  .meta({ override: { type: 'string', anyOf: undefined } });
+
+export const CURSOR = { description: 'The `next_cursor` of the previous page' };
+export const NO_CURSOR = 'must be the next_cursor of an earlier page';
+export const uuidCursor = z.guid(NO_CURSOR).optional().meta(CURSOR);
+
+const MAX_META_DATA_BYTES = 16 * 1024;
+const MAX_META_DATA_DEPTH = 32;
+
+/** Any object, or PHP's empty map `[]`. A zod record would silently drop the key `__proto__`. */
+const anyObject = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && (!Array.isArray(value) || value.length === 0),
+    { message: 'must be an object', params: { code: 'invalid_type' satisfies FieldErrorCode }, abort: true },
+  )
+  .meta({ override: { type: 'object', additionalProperties: {} } });
+
+/** Custom data of a shop: any JSON object. */
+export const metaData = anyObject.transform((value, context): Record<string, unknown> => {
+  // The depth is checked first, because everything else recurses.
+  if (deeperThan(value, MAX_META_DATA_DEPTH)) {
+    return refuse(context, 'too_deep', `must not be nested more than ${MAX_META_DATA_DEPTH} levels deep`);
+  }
+  if (Array.isArray(value)) return {};
+  if (Buffer.byteLength(JSON.stringify(value)) > MAX_META_DATA_BYTES) {
+    return refuse(context, 'too_big', 'must be at most 16 KiB');
+  }
+  const parts = [...partsOf(value)];
+  if (parts.some(({ key }) => key === '__proto__'))
+    refuse(context, 'forbidden_key', 'must not contain the key __proto__');
+  const leaves = parts.flatMap(({ key, value: leaf }) => [key, leaf]);
+  // JSON has no infinity: 1e400 would be returned as null.
+  if (leaves.includes(Infinity) || leaves.includes(-Infinity)) {
+    refuse(context, 'invalid_value', 'must not contain numbers that are too large for a double');
+  }
+  if (leaves.some((leaf) => typeof leaf === 'string' && /\0|\p{Surrogate}/u.test(leaf))) {
+    refuse(context, 'invalid_characters', 'must not contain NUL characters or lone surrogates');
+  }
+  return value;
+});
+
+function deeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth === 0 || Object.values(value).some((child) => deeperThan(child, depth - 1));
+}
+
+/** All keys with their values, at every depth. */
+function* partsOf(value: unknown): Generator<{ key: string; value: unknown }> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    yield { key, value: child };
+    yield* partsOf(child);
+  }
 }

@@ -1,21 +1,31 @@
 import { z } from 'zod';
 import { PAYMENT_TERMS } from '../domain/order';
-import {
-  ACTORS,
-  type Actor,
-  CHANNELS,
-  type Channel,
-  ORDER_STATUSES,
-  UNSUCCESSFUL_REASONS,
-  type UnsuccessfulReason,
-} from '../domain/status';
+import { ACTORS, CHANNELS, ORDER_STATUSES, UNSUCCESSFUL_REASONS } from '../domain/status';
+
+const documented = (description: string, example?: unknown) => ({
+  description,
+  ...(example !== undefined && { examples: [example] }),
+});
+
+/** Generators without the format choose a 32-bit float, which changes 200000.01 to 200000.02. */
+export const DOUBLE = { format: 'double' };
+
+export const text = (description: string, example?: string) => z.string().meta(documented(description, example));
+export const whole = (description: string, example?: number) => z.number().int().meta(documented(description, example));
+export const pounds = (description: string, example?: number) =>
+  z.number().meta({ ...DOUBLE, ...documented(description, example) });
 
 /**
  * A string whose description names the known values. An `enum` in the document would make generated clients fail at a
- * value that was added later.
+ * value that was added later. The TypeScript client accepts any string too; the intersection keeps editors suggesting
+ * the known values.
  */
-export const openEnum = <T extends string>(known: readonly [T, ...T[]], description: string) =>
-  z.enum(known).meta({ description, override: { enum: undefined } });
+export const openEnum = <T extends string>(
+  known: readonly [T, ...T[]],
+  description: string,
+  example?: T,
+): z.ZodType<T | (string & Record<never, never>)> =>
+  z.enum(known).meta({ ...documented(description, example), override: { enum: undefined } });
 
 /** The values as text: `` `a`, `b` or `c` ``. */
 export function anyOf(values: readonly string[]): string {
@@ -30,9 +40,7 @@ export const timestamp = z.iso
   .datetime()
   .meta({ description: 'Time in UTC, ISO 8601', examples: ['2026-11-21T09:00:00.000Z'] });
 export const orderId = z.uuidv4().meta({ description: 'ID of the order', examples: [ID] });
-export const orderReference = z
-  .string()
-  .meta({ description: "The seller's reference from the create request", examples: ['web-100042'] });
+export const orderReference = text("The seller's reference from the create request", 'web-100042');
 export const orderStatus = z.enum(ORDER_STATUSES).meta({
   id: 'OrderStatus',
   description:
@@ -42,28 +50,23 @@ export const orderStatus = z.enum(ORDER_STATUSES).meta({
   examples: ['CREATED'],
 });
 
-// The TypeScript client accepts any string too. The intersection keeps editors suggesting the known values.
-export const actor: z.ZodType<Actor | (string & Record<never, never>)> = openEnum(
-  ACTORS,
-  `Who caused the change: ${anyOf(ACTORS)}. New actors may be added.`,
-).meta({ examples: ['checkout'] });
-export const channel: z.ZodType<Channel | (string & Record<never, never>)> = openEnum(
+export const actor = openEnum(ACTORS, `Who caused the change: ${anyOf(ACTORS)}. New actors may be added.`, 'checkout');
+export const channel = openEnum(
   CHANNELS,
   'How the request was made. `api`: this API. `hosted_checkout`: the hosted checkout. `cli`: the command line of the ' +
     "operators. `workflow`: the order's workflow itself, for its expiry, " +
     'or a decision of the lender or the bank. `temporal`: a message to the workflow that somebody sent through ' +
     'Temporal. New channels may be added.',
-).meta({ examples: ['api'] });
+  'api',
+);
 
-const unsuccessfulReason: z.ZodType<UnsuccessfulReason | (string & Record<never, never>)> = openEnum(
+const unsuccessfulReason = openEnum(
   UNSUCCESSFUL_REASONS,
   `Why the order is UNSUCCESSFUL: ${anyOf(UNSUCCESSFUL_REASONS)}; omitted in another status. New reasons may be added.`,
-).meta({ examples: ['declined'] });
+  'declined',
+);
 
-/** Generators without the format choose a 32-bit float, which changes 200000.01 to 200000.02. */
-export const DOUBLE = { format: 'double' };
-
-const amount = z.number().meta({ ...DOUBLE, description: 'Amount in pounds (GBP)', examples: [1234.5] });
+const amount = pounds('Amount in pounds (GBP)', 1234.5);
 export const paymentTerm = z.enum(PAYMENT_TERMS).meta({
   id: 'PaymentTerm',
   description: 'PAY_NOW: the whole amount now. PAY_LATER: in instalments to the lender.',
@@ -83,28 +86,21 @@ export const sellerSchema = z
       description: 'ID of the seller, in paths `supplier_uuid`',
       examples: ['c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70'],
     }),
-    seller_name: z.string().meta({ description: 'Name of the seller', examples: ['My shop'] }),
+    seller_name: text('Name of the seller', 'My shop'),
   })
   .meta({ id: 'Seller' });
 
 export const promotionSchema = z
   .object({
-    name: z.string().meta({ description: 'Name of the promotion', examples: ['Interest free'] }),
-    interest_free_days: z
-      .number()
-      .int()
-      .meta({ description: 'Number of days without interest', examples: [90] }),
+    name: text('Name of the promotion', 'Interest free'),
+    interest_free_days: whole('Number of days without interest', 90),
     valid_until: z.iso.date().meta({ description: 'Last day of the promotion, ISO 8601', examples: ['2027-01-31'] }),
   })
   .meta({ id: 'Promotion' });
 
 const pricingSchema = z
   .object({
-    representative_interest: z.number().meta({
-      ...DOUBLE,
-      description: 'Representative annual interest in percent; 0 means interest-free',
-      examples: [0],
-    }),
+    representative_interest: pounds('Representative annual interest in percent; 0 means interest-free', 0),
     promotions: z
       .array(promotionSchema)
       .meta({ description: 'Promotions of the seller; empty if there are none', examples: [[]] }),
@@ -134,30 +130,22 @@ export const orderSchema = z
     amount,
     reference: orderReference,
     // No format `uri`: RFC 3986 excludes characters that browsers accept in a URL, such as `|`.
-    redirect_url: z.string().meta({
-      description:
-        'Where the customer returns when the order is SUCCESSFUL. Contains the order ID in the query parameter ' +
+    redirect_url: text(
+      'Where the customer returns when the order is SUCCESSFUL. Contains the order ID in the query parameter ' +
         '`orderId`.',
-      examples: [`https://shop.example/thank-you?orderId=${ID}`],
-    }),
-    cancel_url: z
-      .string()
-      .optional()
-      .meta({
-        description:
-          'Where customers who do not complete the order go, if set. Contains the order ID in the query parameter ' +
-          '`orderId`.',
-        examples: [`https://shop.example/cart?orderId=${ID}`],
-      }),
-    webhook_url: z
-      .string()
-      .optional()
-      .meta({ description: 'Receives the webhooks of the order, if set', examples: ['https://shop.example/hooks'] }),
+      `https://shop.example/thank-you?orderId=${ID}`,
+    ),
+    cancel_url: text(
+      'Where customers who do not complete the order go, if set. Contains the order ID in the query parameter ' +
+        '`orderId`.',
+      `https://shop.example/cart?orderId=${ID}`,
+    ).optional(),
+    webhook_url: text('Receives the webhooks of the order, if set', 'https://shop.example/hooks').optional(),
     pricing: pricingSchema,
     pay_link_id: z
       .uuidv4()
       .meta({ description: 'ID of the pay link that `order_url` contains', examples: [PAY_LINK_ID] }),
-    seller_name: z.string().meta({ description: 'Name of the seller', examples: ['My shop'] }),
+    seller_name: text('Name of the seller', 'My shop'),
     sandbox: z
       .boolean()
       .optional()
@@ -179,13 +167,32 @@ export const orderSchema = z
     payment_term: paymentTerm.optional().meta({
       description: 'How the customer pays, as the checkout last reported it; omitted until then',
     }),
-    source: z
-      .string()
-      .optional()
-      .meta({ description: 'The value from the create request, if any', examples: ['woocommerce'] }),
+    source: text('The value from the create request, if any', 'woocommerce').optional(),
     meta_data: metaDataBody
       .optional()
       .meta({ description: 'The value from the create request, if any', examples: [{ basket: 'b-17' }] }),
   })
   .meta({ id: 'Order', description: 'The current state of an order' });
 export type OrderBody = z.infer<typeof orderSchema>;
+
+const instalmentSchema = z
+  .object({
+    due_in_months: whole('Months from the agreement until the instalment is due', 1),
+    amount: pounds('Amount of the instalment in pounds (GBP)', 411.5),
+  })
+  .meta({ id: 'Instalment' });
+
+const repaymentPromotion = promotionSchema
+  .omit({ valid_until: true })
+  .meta({ id: 'RepaymentPromotion', description: 'The promotion that reduces the interest; omitted if there is none' });
+
+export const repaymentExampleSchema = z
+  .object({
+    amount: pounds('The amount in pounds (GBP)', 1234.5),
+    instalments: z.array(instalmentSchema).meta({ description: 'The repayments, in the order of their due dates' }),
+    total_amount: pounds('The sum of the instalments in pounds (GBP)', 1234.5),
+    annual_interest: pounds('Yearly interest rate in percent; omitted if the lender states none', 0).optional(),
+    promotion: repaymentPromotion.optional(),
+  })
+  .meta({ id: 'RepaymentExample', description: 'The repayments of an order of this amount that is approved today' });
+export type RepaymentExampleBody = z.infer<typeof repaymentExampleSchema>;

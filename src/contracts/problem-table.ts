@@ -2,21 +2,18 @@ import type { OrderStatus } from '../domain/status';
 
 /** One error of the API. docs/sellers/errors.md and the OpenAPI document are generated from the table. */
 interface ProblemEntry {
-  /** HTTP status. */
   status: number;
-  /** Short summary; the same for every response with this code. */
   title: string;
   /** When it happens, as Markdown without links. */
   cause: string;
   /** What the caller does about it, as Markdown without links. */
   cure: string;
-  /** The parts of a response that depend on the request. A test compares them with the API's response. */
-  example: {
-    detail: string;
-    /** If they differ from the default: the problem's own code and detail. */
-    errors?: readonly { code: string; detail: string; pointer: string }[];
-    members?: { order_id?: string; order_url?: string; order_status?: OrderStatus; order_amount?: number };
-  };
+  /** The default of a response; an example where it depends on the request. A test compares it with the API's response. */
+  detail: string;
+  /** An example, if they differ from the default: the problem's own code and detail. */
+  errors?: readonly { code: string; detail: string; pointer: string }[];
+  /** An example. */
+  members?: { order_id?: string; order_url?: string; order_status?: OrderStatus; order_amount?: number };
   /** Headers that every response with this code has, beyond those of all responses. */
   headers?: readonly ('Retry-After' | 'WWW-Authenticate' | 'Allow' | 'ETag')[];
 }
@@ -33,7 +30,7 @@ export const PROBLEMS = {
       'The body is empty, incomplete or not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
       'place: line and column, counted from 1, and the characters before it.',
     cure: 'Fix the request. Nothing changed.',
-    example: { detail: 'The body is not valid JSON: `}` is unexpected at line 1, column 28, after `": 1234.5,`.' },
+    detail: 'The body is not valid JSON: `}` is unexpected at line 1, column 28, after `": 1234.5,`.',
   },
   invalid_idempotency_key: {
     status: 400,
@@ -42,7 +39,7 @@ export const PROBLEMS = {
       'The key is empty, longer than 255 characters, contains characters other than printable ASCII without spaces, or ' +
       'begins with a quotation mark but is not a quoted string, as in `"K`.',
     cure: 'Send a valid key, such as a UUID. Nothing changed.',
-    example: { detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.' },
+    detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
   },
   unauthorized: {
     status: 401,
@@ -53,10 +50,8 @@ export const PROBLEMS = {
     cure:
       'Check the key; `connection_check` shows whether it works. The operator creates, replaces and revokes keys. Requests ' +
       'without a valid key count towards the limit of their address.',
-    example: {
-      detail:
-        'The key sk_rev… is unknown or revoked, or its account is disabled. Send "Authorization: Bearer <key>" with a valid seller key.',
-    },
+    detail:
+      'The key sk_rev… is unknown or revoked, or its account is disabled. Send "Authorization: Bearer <key>" with a valid seller key.',
     headers: ['WWW-Authenticate'],
   },
   sandbox_only: {
@@ -64,7 +59,7 @@ export const PROBLEMS = {
     title: 'Only a sandbox account can do this',
     cause: 'The call simulates a customer, and the account is live. Nothing changed.',
     cure: 'Use the key and the orders of a sandbox account.',
-    example: { detail: 'The order belongs to a live account. Only orders of a sandbox account can be simulated.' },
+    detail: 'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
   },
   not_found: {
     status: 404,
@@ -74,16 +69,14 @@ export const PROBLEMS = {
       'resource does not exist or belongs to another seller. `detail` states which. It does not distinguish a missing ' +
       "resource from another seller's.",
     cure: 'Check the IDs, and that the key belongs to the right seller: `detail` names the seller of the key.',
-    example: {
-      detail: 'The key belongs to the seller 2c9d6f0a-8f7e-4c55-b1d4-90b7a3a1c6e2, which has no order with this ID.',
-    },
+    detail: 'The key belongs to the seller 2c9d6f0a-8f7e-4c55-b1d4-90b7a3a1c6e2, which has no order with this ID.',
   },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
     cause: 'The path does not support the method. The header `Allow` lists the supported methods.',
     cure: 'Fix the request.',
-    example: { detail: 'This path supports DELETE, GET, HEAD.' },
+    detail: 'This path supports DELETE, GET, HEAD.',
     headers: ['Allow'],
   },
   duplicate_reference: {
@@ -97,15 +90,13 @@ export const PROBLEMS = {
       'If it is SUCCESSFUL, the customer has already completed it: do not create another one, and ship only if its amount is ' +
       'the price of what you ship, because the cart may have changed since the order was created. To change the amount, cancel ' +
       'that order, which frees its reference, and repeat the request.',
-    example: {
-      detail: REFERENCE_TAKEN,
-      errors: [{ code: 'duplicate_reference', detail: REFERENCE_TAKEN, pointer: '/data/reference' }],
-      members: {
-        order_id: '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34',
-        order_url: 'https://checkout.example/pay/9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65/',
-        order_status: 'CREATED',
-        order_amount: 1234.5,
-      },
+    detail: REFERENCE_TAKEN,
+    errors: [{ code: 'duplicate_reference', detail: REFERENCE_TAKEN, pointer: '/data/reference' }],
+    members: {
+      order_id: '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34',
+      order_url: 'https://checkout.example/pay/9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65/',
+      order_status: 'CREATED',
+      order_amount: 1234.5,
     },
   },
   idempotency_key_in_progress: {
@@ -115,9 +106,7 @@ export const PROBLEMS = {
     cure:
       'Repeat the same request with the same key after the number of seconds in `Retry-After`. It returns the response to ' +
       'the first request, or creates the order if the first request failed.',
-    example: {
-      detail: 'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
-    },
+    detail: 'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
     headers: ['Retry-After'],
   },
   order_not_cancellable: {
@@ -127,10 +116,8 @@ export const PROBLEMS = {
     cure:
       'Nothing changed. Fulfil the order if its amount is the price of what you ship. Otherwise agree on a refund with the ' +
       'lender, or for Pay now with the operator, outside this API.',
-    example: {
-      detail: 'The order is SUCCESSFUL and cannot be cancelled.',
-      members: { order_status: 'SUCCESSFUL' },
-    },
+    detail: 'The order is SUCCESSFUL and cannot be cancelled.',
+    members: { order_status: 'SUCCESSFUL' },
   },
   transition_not_allowed: {
     status: 409,
@@ -139,17 +126,15 @@ export const PROBLEMS = {
       '`order_status` is the current status. Only the checkout reports events; in a sandbox account, the seller can simulate ' +
       'them.',
     cure: 'Retrieve the order. An event that was already reported for the order is not an error: it returns 200.',
-    example: {
-      detail: 'completed is not allowed: the order is CREATED.',
-      errors: [
-        {
-          code: 'transition_not_allowed',
-          detail: 'Not allowed while the order is CREATED',
-          pointer: '/data/event',
-        },
-      ],
-      members: { order_status: 'CREATED' },
-    },
+    detail: 'completed is not allowed: the order is CREATED.',
+    errors: [
+      {
+        code: 'transition_not_allowed',
+        detail: 'Not allowed while the order is CREATED',
+        pointer: '/data/event',
+      },
+    ],
+    members: { order_status: 'CREATED' },
   },
   resend_in_progress: {
     status: 409,
@@ -157,10 +142,7 @@ export const PROBLEMS = {
     cause:
       'Another resend of many webhooks of yours, by you or by the operator, is still in progress. It continues, and this call requested nothing.',
     cure: 'Repeat the call when the resend has ended: it resends about four webhooks a second.',
-    example: {
-      detail:
-        'The previous resend of many webhooks is still in progress. It continues, and nothing else was requested.',
-    },
+    detail: 'The previous resend of many webhooks is still in progress. It continues, and nothing else was requested.',
   },
   too_many_webhook_secrets: {
     status: 409,
@@ -169,11 +151,9 @@ export const PROBLEMS = {
     cure:
       'Rotate again after `Retry-After`, when the first of them expires. If a secret has leaked, rotate with ' +
       '`"overlap_seconds": 0`: this always works and ends all older secrets immediately. Nothing changed.',
-    example: {
-      detail:
-        '5 webhook secrets are active, the maximum. The first one ends at 2026-11-22T09:00:00.000Z; rotate again then. ' +
-        'To end all older secrets immediately instead, rotate without an overlap.',
-    },
+    detail:
+      '5 webhook secrets are active, the maximum. The first one ends at 2026-11-22T09:00:00.000Z; rotate again then. ' +
+      'To end all older secrets immediately instead, rotate without an overlap.',
     headers: ['Retry-After'],
   },
   precondition_failed: {
@@ -183,7 +163,7 @@ export const PROBLEMS = {
       'The order has changed: its version is not in `If-Match`. The `ETag` of the response is that of the current version. ' +
       'A weak `ETag` (`W/"2"`), as some proxies make of it, never matches.',
     cure: 'Retrieve the order, and decide again. Nothing changed.',
-    example: { detail: 'The order has another version than If-Match names: its ETag is "2". Nothing changed.' },
+    detail: 'The order has another version than If-Match names: its ETag is "2". Nothing changed.',
     headers: ['ETag'],
   },
   payload_too_large: {
@@ -191,14 +171,14 @@ export const PROBLEMS = {
     title: 'The request body is too large',
     cause: 'The limit is 64 KiB by default. `detail` names the limit.',
     cure: 'Send a smaller body. Nothing changed.',
-    example: { detail: 'The body may be at most 65536 bytes.' },
+    detail: 'The body may be at most 65536 bytes.',
   },
   unsupported_media_type: {
     status: 415,
     title: 'The request body must be application/json',
     cause: 'The body is not `application/json`, its `charset` is not UTF-8, or it is compressed (`Content-Encoding`).',
     cure: 'Set `Content-Type: application/json`, and send the body uncompressed. Nothing changed.',
-    example: { detail: 'Send the header "Content-Type: application/json" with the body.' },
+    detail: 'Send the header "Content-Type: application/json" with the body.',
   },
   invalid_request: {
     status: 422,
@@ -207,20 +187,18 @@ export const PROBLEMS = {
       'The body or a query parameter is invalid. `errors` lists up to 50 errors, each with a `pointer` into the body or the ' +
       'name of the `parameter`. For an unknown field, `detail` suggests the closest known name.',
     cure: 'Fix every listed field. Nothing changed, and the Idempotency-Key is still unused.',
-    example: {
-      detail:
-        '/data/amount must be in pounds with at most 2 decimal places; /data/reference must not be empty; ' +
-        '/data/webhookUrl is unknown; did you mean webhook_url?',
-      errors: [
-        {
-          code: 'invalid_amount',
-          detail: 'must be in pounds with at most 2 decimal places',
-          pointer: '/data/amount',
-        },
-        { code: 'too_small', detail: 'must not be empty', pointer: '/data/reference' },
-        { code: 'unknown_field', detail: 'is unknown; did you mean webhook_url?', pointer: '/data/webhookUrl' },
-      ],
-    },
+    detail:
+      '/data/amount must be in pounds with at most 2 decimal places; /data/reference must not be empty; ' +
+      '/data/webhookUrl is unknown; did you mean webhook_url?',
+    errors: [
+      {
+        code: 'invalid_amount',
+        detail: 'must be in pounds with at most 2 decimal places',
+        pointer: '/data/amount',
+      },
+      { code: 'too_small', detail: 'must not be empty', pointer: '/data/reference' },
+      { code: 'unknown_field', detail: 'is unknown; did you mean webhook_url?', pointer: '/data/webhookUrl' },
+    ],
   },
   idempotency_key_reused: {
     status: 422,
@@ -230,9 +208,7 @@ export const PROBLEMS = {
       'To repeat a request, send the same body. Use a new key for each payment attempt: if the cart changed, or if its order ' +
       'is UNSUCCESSFUL. Also use a new key if a release of your shop changes what it sends, such as the `redirect_url`: ' +
       '`duplicate_reference` then names the existing order.',
-    example: {
-      detail: 'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
-    },
+    detail: 'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
   },
   checkout_not_ready: {
     status: 422,
@@ -241,18 +217,16 @@ export const PROBLEMS = {
       'The account is live, and the hosted checkout has no lender for live accounts, or no payment provider for an order ' +
       'that can only be paid now. `detail` names what is missing.',
     cure: 'Use a sandbox account for tests, and ask the operator of the service when live orders are possible. Nothing changed.',
-    example: {
-      detail: 'Your account is live, and no lender is connected for live accounts: customers could not check out.',
-    },
+    detail: 'Your account is live, and no lender is connected for live accounts: customers could not check out.',
   },
   rate_limited: {
     status: 429,
     title: 'Too many requests',
     cause:
       'A limit in `RateLimit-Policy` is exceeded: for the key, for the seller, or, for requests without a valid key, for the ' +
-      'IP address. Also returned if more than four webhook tests of a seller run at the same time.',
+      'IP address.',
     cure: 'Wait for the number of seconds in `Retry-After`. Nothing changed.',
-    example: { detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.' },
+    detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.',
     headers: ['Retry-After'],
   },
   headers_too_large: {
@@ -261,7 +235,7 @@ export const PROBLEMS = {
     cause:
       'The request line and the headers together may have 16 KiB by default. Four times as much gets a 431 without a body.',
     cure: 'Send fewer or shorter headers, such as cookies. Nothing changed.',
-    example: { detail: 'The request line and the headers may have at most 16384 bytes.' },
+    detail: 'The request line and the headers may have at most 16384 bytes.',
   },
   internal_error: {
     status: 500,
@@ -270,7 +244,7 @@ export const PROBLEMS = {
     cure:
       'Repeat the request. If the error persists, contact support with the `request_id`. If you created an order without an ' +
       'Idempotency-Key, the order may exist; its reference prevents a second one.',
-    example: { detail: 'Something went wrong on our side. Quote the request_id when you contact support.' },
+    detail: 'Something went wrong on our side. Quote the request_id when you contact support.',
   },
   overloaded: {
     status: 503,
@@ -278,9 +252,7 @@ export const PROBLEMS = {
     cause:
       'So many new orders arrive that this one could not be saved in time. Nothing changed. Calls about existing orders work.',
     cure: 'Repeat the same request after the number of seconds in `Retry-After`.',
-    example: {
-      detail: 'Too many new orders wait to be saved. Nothing changed. Repeating the call later is safe.',
-    },
+    detail: 'Too many new orders wait to be saved. Nothing changed. Repeating the call later is safe.',
     headers: ['Retry-After'],
   },
   service_unavailable: {
@@ -293,7 +265,7 @@ export const PROBLEMS = {
     cure:
       'Repeat the same request after the number of seconds in `Retry-After`. This is safe in both cases, except for a ' +
       'rotation or a webhook test, which may take effect twice.',
-    example: { detail: 'The database is unavailable. Nothing changed. Repeating the call is safe.' },
+    detail: 'The database is unavailable. Nothing changed. Repeating the call is safe.',
     headers: ['Retry-After'],
   },
 } satisfies Record<string, ProblemEntry>;

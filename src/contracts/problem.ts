@@ -1,88 +1,60 @@
 import { z } from 'zod';
-import { openEnum, DOUBLE, orderStatus } from './order-schemas';
-import { FIELD_ERROR_CODES, type FieldErrorCode, PROBLEM_CODES, type ProblemCode, PROBLEMS } from './problem-table';
+import { openEnum, orderStatus, pounds, text, whole } from './order-schemas';
+import { FIELD_ERROR_CODES, PROBLEM_CODES, type ProblemCode, PROBLEMS, problemEntry } from './problem-table';
 
-const openCode = <T extends string>(known: readonly [T, ...T[]], description: string) =>
+const openCode = <T extends string>(known: readonly [T, ...T[]], description: string, example?: T) =>
   openEnum(
     known,
     `${description} New codes may be added. Known codes: ${known.map((one) => `\`${one}\``).join(', ')}.`,
+    example,
   );
-
-// As for actors and channels, the TypeScript client accepts any string too, and editors suggest the known values.
-type OpenCode<T extends string> = z.ZodType<T | (string & Record<never, never>)>;
-const problemCode: OpenCode<ProblemCode> = openCode(
-  PROBLEM_CODES,
-  'Machine-readable and stable; use it to handle errors.',
-);
-const fieldErrorCode: OpenCode<FieldErrorCode | ProblemCode> = openCode(
-  [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
-  'Machine-readable and stable. The kind of field error, or the `code` of the problem.',
-).meta({ examples: ['too_small'] });
 
 const fieldErrorSchema = z
   .object({
-    code: fieldErrorCode,
-    detail: z
-      .string()
-      .meta({ description: 'Human-readable explanation; may change', examples: ['must be greater than 0'] }),
-    pointer: z
-      .string()
-      .optional()
-      .meta({ description: 'JSON pointer (RFC 6901) to a field of the request body', examples: ['/data/amount'] }),
-    parameter: z
-      .string()
-      .optional()
-      .meta({ description: 'Name of a query parameter', examples: ['limit'] }),
+    code: openCode(
+      [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
+      'Machine-readable and stable. The kind of field error, or the `code` of the problem.',
+      'too_small',
+    ),
+    detail: text('Human-readable explanation; may change', 'must be greater than 0'),
+    pointer: text('JSON pointer (RFC 6901) to a field of the request body', '/data/amount').optional(),
+    parameter: text('Name of a query parameter', 'limit').optional(),
   })
   .meta({ id: 'FieldError', description: 'One error of the request' });
 export type FieldError = z.infer<typeof fieldErrorSchema>;
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** The body of every error response. */
 export const problemSchema = z
   .object({
-    type: z.string().meta({ description: 'URL of the documentation of the `code`, with its cause and cure' }),
-    title: z.string().meta({ description: 'Short summary; the same for every problem with this code' }),
-    status: z.number().int().meta({ description: 'HTTP status' }),
-    detail: z.string().meta({ description: 'Human-readable explanation of this occurrence; may change' }),
-    instance: z.string().meta({ description: 'Path of the request; `/` if the request could not be read' }),
-    code: problemCode,
-    request_id: z
-      .string()
-      .meta({ description: 'The value of the header `X-Request-Id`. Include it in support requests.' }),
+    type: text('URL of the documentation of the `code`, with its cause and cure'),
+    title: text('Short summary; the same for every problem with this code'),
+    status: whole('HTTP status'),
+    detail: text('Human-readable explanation of this occurrence; may change'),
+    instance: text('Path of the request; `/` if the request could not be read'),
+    code: openCode(PROBLEM_CODES, 'Machine-readable and stable; use it to handle errors.'),
+    request_id: text('The value of the header `X-Request-Id`. Include it in support requests.'),
     errors: z.array(fieldErrorSchema).min(1).meta({ description: 'The errors of the request, at most 50' }),
-    order_id: z
-      .string()
-      .optional()
-      .meta({ description: 'For `duplicate_reference`: ID of the order that uses the reference' }),
-    order_url: z
-      .string()
-      .optional()
-      .meta({ description: 'For `duplicate_reference`: `order_url` of the order that uses the reference' }),
+    order_id: text('For `duplicate_reference`: ID of the order that uses the reference').optional(),
+    order_url: text('For `duplicate_reference`: `order_url` of the order that uses the reference').optional(),
     order_status: orderStatus.optional().meta({
       description: 'Current status of the order. For `duplicate_reference`: of the order that uses the reference.',
     }),
-    order_amount: z
-      .number()
-      .optional()
-      .meta({
-        ...DOUBLE,
-        description: 'For `duplicate_reference`: amount, in pounds (GBP), of the order that uses the reference',
-      }),
+    order_amount: pounds(
+      'For `duplicate_reference`: amount, in pounds (GBP), of the order that uses the reference',
+    ).optional(),
   })
   .meta({ id: 'Problem', description: 'An error (RFC 9457)' });
 export type ProblemBody = z.infer<typeof problemSchema>;
 
-/** Fields that only some codes have. */
 type ProblemMembers = Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status' | 'order_amount'>;
 
 interface ProblemOptions {
-  errors?: readonly FieldError[];
+  errors?: readonly FieldError[] | undefined;
   headers?: Readonly<Record<string, string>>;
   /** Sets `Retry-After`. */
   retryAfterS?: number;
-  members?: ProblemMembers;
+  members?: ProblemMembers | undefined;
   cause?: unknown;
 }
 
@@ -94,7 +66,7 @@ export class Problem extends Error {
 
   constructor(
     readonly code: ProblemCode,
-    detail: string,
+    detail: string = PROBLEMS[code].detail,
     { errors, headers = {}, retryAfterS, members = {}, cause }: ProblemOptions = {},
   ) {
     super(detail, { cause });
@@ -122,6 +94,12 @@ export class Problem extends Error {
       ...this.members,
     };
   }
+}
+
+/** The problem of the documentation. */
+export function exampleOf(code: ProblemCode): Problem {
+  const { errors, members } = problemEntry(code);
+  return new Problem(code, undefined, { errors, members });
 }
 
 export function isProblem(error: unknown, code: ProblemCode): error is Problem {

@@ -1,11 +1,25 @@
 import { z } from 'zod';
+import { formatPence, penceToPounds } from '../domain/money';
 import { PROGRESS_EVENTS } from '../domain/status';
-import { type OrderRules, amount, optional, paymentTerms, redirectUrl, reference, text, webhookUrl } from './fields';
-import { metaData } from './meta-data';
-import { orderStatus, paymentTerm } from './order-schemas';
-import { moment, pageQuery, time, uuidCursor } from './page-query';
+import {
+  type OrderRules,
+  amount,
+  optional,
+  paymentTerms,
+  redirectUrl,
+  reference,
+  refuse,
+  text,
+  webhookUrl,
+  metaData,
+  moment,
+  pageQuery,
+  time,
+  uuidCursor,
+} from './fields';
+import { DOUBLE, orderStatus, paymentTerm } from './order-schemas';
 
-/** The body of a create request (spec section 2.3). `accountErrors` checks the seller's own limits. */
+/** Spec section 2.3. `accountErrors` checks the seller's own limits. */
 export function createOrderRequestSchema(rules: OrderRules) {
   return z.strictObject({
     data: z.strictObject({
@@ -81,11 +95,14 @@ export const orderListQuerySchema = z.strictObject({
 });
 export type OrderListQuery = z.infer<typeof orderListQuerySchema>;
 
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+/** Printable text without spaces, as it is or as a quoted string of RFC 9651. */
+const IDEMPOTENCY_KEY = /^([\x21\x23-\x7e][\x21-\x7e]{0,254}|"([\x21\x23-\x5b\x5d-\x7e]|\\["\\]){1,255}")$/;
 
+/** The header; parsed to the key. */
 export const idempotencyKeySchema = z
   .string()
-  .regex(IDEMPOTENCY_KEY, 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.')
+  .regex(IDEMPOTENCY_KEY)
+  .transform((header) => (header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, '$1') : header))
   .optional()
   .meta({
     description:
@@ -96,18 +113,6 @@ export const idempotencyKeySchema = z
     examples: ['web-100042-1'],
     param: { id: 'Idempotency-Key' },
   });
-
-/** A quoted string of RFC 9651. */
-const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
-
-/**
- * Returns the key that the header holds: the draft's quoted string, or the bare key.
- * @returns an empty text, which is no valid key, for a quoted string that does not end
- */
-export function unquoteKey(header: string): string {
-  if (!header.startsWith('"')) return header;
-  return QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1') ?? '';
-}
 
 const progressEvent = z
   .enum(PROGRESS_EVENTS)
@@ -130,3 +135,28 @@ const ofEvent = <T extends z.ZodType>(event: T) =>
 
 export const progressRequestSchema = ofEvent(progressEvent);
 export const simulateRequestSchema = ofEvent(simulatedEvent);
+
+/** The amount in a query; parsed to pence. */
+export function repaymentExampleQuerySchema({ maxAmountPence }: Pick<OrderRules, 'maxAmountPence'>) {
+  const amount = z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,2})?$/, 'must be an amount in pounds with at most 2 decimal places, such as 1234.5')
+    .transform((text, context) => {
+      const pence = Math.round(Number(text) * 100);
+      if (pence === 0) return refuse(context, 'too_small', 'must be greater than 0');
+      if (pence > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
+      return pence;
+    })
+    .meta({
+      description: 'Amount in pounds (GBP), as of an order',
+      override: {
+        examples: [1234.5],
+        type: 'number',
+        ...DOUBLE,
+        pattern: undefined,
+        minimum: 0.01,
+        maximum: penceToPounds(maxAmountPence),
+      },
+    });
+  return z.strictObject({ amount });
+}

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { AttemptResult } from '../domain/webhook';
 import { type Order, type OrderChange, isStatusChange, sequenceOf, withChange } from '../domain/order';
 import { toOrderBody } from './order-mapper';
 import type { OrderBody } from './order-schemas';
@@ -57,5 +58,19 @@ export function toWebhookTest(seller: { id: string; name: string }, createdAt: s
     type: 'webhook.test',
     timestamp: createdAt,
     data: { seller_id: seller.id, seller_name: seller.name },
+  };
+}
+
+export function toAttemptFields(result: AttemptResult) {
+  return {
+    status: result.status,
+    error: result.error,
+    error_detail: result.errorDetail,
+    address: result.address,
+    duration_ms: result.durationMs,
+    connected_ms: result.connectedMs,
+    headers_ms: result.headersMs,
+    response_body: result.responseBody,
+    static_headers: result.hasStaticHeaders,
   };
 }

@@ -1,13 +1,24 @@
 import { z } from 'zod';
-import { type OrderRules, optional, refuse, webhookOrigin, webhookUrl } from './fields';
-import { CURSOR, NO_CURSOR, moment, pageQuery, time, uuidCursor } from './page-query';
-import { webhookState } from './webhook-response-schemas';
+import {
+  type OrderRules,
+  optional,
+  refuse,
+  webhookOrigin,
+  webhookUrl,
+  CURSOR,
+  NO_CURSOR,
+  moment,
+  pageQuery,
+  time,
+  uuidCursor,
+} from './fields';
+import { webhookState } from './webhook-schemas';
 
 const DAY_SECONDS = 86_400;
 export const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS;
 export const MAX_OVERLAP_SECONDS = 7 * DAY_SECONDS;
 
-/** The body of a rotate request. The whole body is optional. */
+/** The whole body is optional. */
 export const rotateSecretRequestSchema = z.strictObject({
   data: z.strictObject({
     overlap_seconds: optional(
@@ -41,7 +52,6 @@ const staticHeader = z
   })
   .meta({ id: 'StaticHeader', description: 'A header that webhooks to one origin carry' });
 
-/** The body of a call that sets the static headers. */
 export function webhookHeadersRequestSchema(rules: OrderRules) {
   return z.strictObject({
     data: z.strictObject({
@@ -83,7 +93,6 @@ export const webhookListQuerySchema = z.strictObject({
 });
 export type WebhookListQuery = z.infer<typeof webhookListQuerySchema>;
 
-/** The body of a resend of many. */
 export const resendWebhooksRequestSchema = z.strictObject({
   data: z
     .strictObject({

@@ -1,11 +1,175 @@
 import { z } from 'zod';
-import { ORDER_EVENTS, type OrderEvent } from '../domain/status';
-import { anyOf, openEnum, actor, orderSchema, orderStatus, sellerSchema, timestamp } from './order-schemas';
+import { ATTEMPT_ERRORS, WEBHOOK_STATES } from '../domain/webhook';
+import {
+  anyOf,
+  orderId,
+  orderReference,
+  text,
+  timestamp,
+  whole,
+  actor,
+  channel,
+  orderStatus,
+  paymentTerm,
+  openEnum,
+  orderSchema,
+  sellerSchema,
+} from './order-schemas';
+import { ORDER_EVENTS } from '../domain/status';
 
-const event: z.ZodType<OrderEvent | (string & Record<never, never>)> = openEnum(
-  ORDER_EVENTS,
-  `What changed the status: ${anyOf(ORDER_EVENTS)}. New events may be added.`,
-).meta({ examples: ['approved'] });
+export const webhookId = z.uuid().meta({ description: 'ID of the webhook, as in its header `webhook-id`' });
+export const sequence = whole("Number of the change among the order's status changes, from 1", 1);
+export const nextAttempt = timestamp
+  .nullable()
+  .meta({ description: 'When the next attempt is due; null if none is scheduled' });
+export const webhookState = z.enum(WEBHOOK_STATES).meta({
+  id: 'WebhookState',
+  description:
+    'pending: not delivered yet. delivered: the endpoint accepted the webhook. exhausted: given up, because ' +
+    'the schedule ended or a later webhook of the order was waiting. disabled: a 410 response disabled the webhooks of the order.',
+});
+
+export const webhookEventSchema = z
+  .object({
+    id: webhookId,
+    type: z
+      .literal('order.status_changed')
+      .meta({ description: 'Type of the webhook', override: { const: undefined } }),
+    order_id: orderId,
+    reference: orderReference,
+    sequence,
+    state: webhookState,
+    attempts: whole('Number of attempts so far, including resends', 1),
+    created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
+    next_attempt_at: nextAttempt,
+  })
+  .meta({ id: 'WebhookEvent', description: 'A webhook with its delivery state' });
+export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
+
+export const signedWebhookSchema = webhookEventSchema
+  .extend({
+    request_headers: z
+      .record(z.string(), z.string())
+      .meta({ description: 'The headers of an attempt now, with its signature', examples: [{ 'webhook-id': 'a' }] }),
+    request_body: text('The exact body of every attempt, which the signature covers'),
+  })
+  .meta({ id: 'SignedWebhook', description: 'A webhook as the service sends it' });
+export type SignedWebhookBody = z.infer<typeof signedWebhookSchema>;
+
+export const webhookSelectionSchema = z
+  .object({
+    state: webhookState.nullable().meta({ description: 'State of the webhooks; null for any' }),
+    created_from: timestamp.nullable().meta({ description: 'Time of the oldest webhook; null for any' }),
+    created_before: timestamp.meta({ description: 'The webhooks are older than this' }),
+  })
+  .meta({ id: 'WebhookSelection', description: 'The webhooks that are resent' });
+export type WebhookSelectionBody = z.infer<typeof webhookSelectionSchema>;
+
+export const attemptFields = {
+  status: whole('HTTP status; null if no response was received', 200).nullable(),
+  error: text(`Kind of failure: ${anyOf(ATTEMPT_ERRORS)}; null if the attempt succeeded`).nullable(),
+  error_detail: text('Human-readable explanation of the failure').nullable(),
+  address: text('IP address of the endpoint').nullable(),
+  duration_ms: whole('Duration in milliseconds', 84),
+  connected_ms: whole('Milliseconds until DNS, TCP and TLS were complete', 84).nullable(),
+  headers_ms: whole('Milliseconds until the response headers were received', 84).nullable(),
+  response_body: text('The first KiB of the response body'),
+  static_headers: z.boolean().meta({
+    description: 'True if the request had your static headers. False if you have none, or they are for another origin.',
+  }),
+};
+
+export const webhookTestResultSchema = z
+  .object({
+    webhook_id: webhookId,
+    delivered: z.boolean().meta({ description: 'True if the endpoint returned a 2xx status' }),
+    ...attemptFields,
+    request_body: text('The exact body that was signed and sent'),
+  })
+  .meta({ id: 'WebhookTestResult', description: 'The result of a test of a webhook endpoint' });
+export type WebhookTestResult = z.infer<typeof webhookTestResultSchema>;
+
+export const webhookHeadersSchema = z
+  .object({
+    origin: text('Origin of the webhook URLs', 'https://shop.example'),
+    names: z.array(z.string()).meta({
+      description: 'Lower-case names of the headers. Their values are not returned.',
+      examples: [['authorization']],
+    }),
+  })
+  .meta({ id: 'WebhookHeaders', description: 'The static headers of your webhooks' });
+export type WebhookHeadersBody = z.infer<typeof webhookHeadersSchema>;
+
+export const rotatedSecretSchema = z
+  .object({
+    webhook_secret: text('The new secret. It is shown only once.', 'whsec_…'),
+    previous_valid_until: timestamp
+      .nullable()
+      .meta({ description: 'Until when older secrets stay active; null if there are none' }),
+  })
+  .meta({ id: 'RotatedWebhookSecret', description: 'A new webhook secret' });
+export type RotatedSecretBody = z.infer<typeof rotatedSecretSchema>;
+
+const reason = text('Human-readable reason, if given').nullable();
+const EVENTS = `${anyOf(['created', ...ORDER_EVENTS])}. New events may be added.`;
+const event = text(`The event that was requested: ${EVENTS}`, 'signup_started');
+
+const timelineWebhook = z
+  .object({ id: webhookId, sequence, state: webhookState, next_attempt_at: nextAttempt })
+  .meta({ id: 'TimelineWebhook', description: 'The webhook for a change' });
+
+const changeEntrySchema = z
+  .object({
+    type: z.literal('change'),
+    at: timestamp,
+    event: text(`The event that caused the change: ${EVENTS}`, 'signup_started'),
+    from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
+    to: orderStatus,
+    actor,
+    channel,
+    reason,
+    payment_term: paymentTerm.nullable().meta({
+      description: 'How the customer pays, if it was reported with the event',
+    }),
+    version: whole('Number of the change, from 1'),
+    webhook: timelineWebhook.nullable().meta({ description: 'The webhook for the change; null if there is none' }),
+  })
+  .meta({ id: 'TimelineChange', description: 'A change' });
+
+const refusalEntrySchema = z
+  .object({
+    type: z.literal('refusal'),
+    at: timestamp,
+    event,
+    order_status: orderStatus,
+    actor,
+    channel,
+    reason,
+  })
+  .meta({ id: 'TimelineRefusal', description: 'A refused signal to the workflow' });
+
+const attemptEntrySchema = z
+  .object({
+    type: z.literal('webhook_attempt'),
+    at: timestamp,
+    webhook_id: webhookId,
+    sequence,
+    attempt: whole('Number of the attempt, from 1, including resends'),
+    resend: z.boolean().meta({
+      description: 'True for a requested resend, which is not part of the retry schedule',
+    }),
+    ...attemptFields,
+    next_attempt_at: nextAttempt,
+  })
+  .meta({ id: 'TimelineWebhookAttempt', description: 'An attempt to deliver a webhook' });
+
+export const timelineEntrySchema = z
+  .discriminatedUnion('type', [changeEntrySchema, refusalEntrySchema, attemptEntrySchema])
+  .meta({
+    id: 'TimelineEntry',
+    description: 'A change, a refused signal or an attempt to deliver a webhook. These three types are fixed.',
+  });
+export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;
 
 export const orderStatusChangedSchema = z
   .object({
@@ -15,14 +179,14 @@ export const orderStatusChangedSchema = z
       .object({
         order: orderSchema.meta({ description: 'The order immediately after the change' }),
         previous_status: orderStatus,
-        event,
-        sequence: z
-          .number()
-          .int()
-          .min(1)
-          .meta({ description: "Number of this change among the order's status changes: 1, 2, 3, …", examples: [2] }),
+        event: openEnum(
+          ORDER_EVENTS,
+          `What changed the status: ${anyOf(ORDER_EVENTS)}. New events may be added.`,
+          'approved',
+        ),
+        sequence: whole("Number of this change among the order's status changes: 1, 2, 3, …", 2).min(1),
         actor,
-        reason: z.string().nullable().meta({ description: 'Human-readable reason for the change, if given' }),
+        reason: text('Human-readable reason for the change, if given').nullable(),
       })
       .meta({ id: 'OrderStatusChangedData' }),
   })

@@ -125,17 +125,6 @@ export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promi
   return rows[0] && toStoredOrder(rows[0]);
 }
 
-/** Returns for each pay link whether an order has it. */
-export async function arePayLinksKnown(db: DbClient, payLinkIds: readonly string[]): Promise<boolean[]> {
-  const { rows } = await db.query<{ id: string }>({
-    name: 'are_pay_links_known',
-    text: 'select pay_link_id as id from orders where pay_link_id = any($1::uuid[])',
-    values: [payLinkIds],
-  });
-  const known = new Set(rows.map(({ id }) => id));
-  return payLinkIds.map((id) => known.has(id));
-}
-
 /** Returns for each pay link the seller of its order, or undefined if no order has it. */
 export async function findSellersOfPayLinks(
   db: DbClient,

@@ -1,4 +1,4 @@
-import type { DbClient } from './pool';
+import { type Db, type DbClient, inTransaction } from './pool';
 
 /** A command of the CLI that changes something. */
 interface OperatorAction {
@@ -61,18 +61,25 @@ export async function listActions(
 }
 
 /**
- * Takes finished actions for the log, each once. One that is not finished within a minute is taken before its end too:
- * it may have been interrupted.
+ * Has finished actions logged, each at least once. One that is not finished within a minute is logged before its end
+ * too: it may have been interrupted.
  * @param limit the maximum number of actions
+ * @param write resolves once they are in the log
  */
-export async function takeActionsToLog(db: DbClient, limit: number): Promise<RecordedAction[]> {
-  const { rows } = await db.query<RecordedAction>(
-    `update operator_action set logged_at = now() where id in (
-       select id from operator_action
+export async function logActions(
+  db: Db,
+  limit: number,
+  write: (actions: RecordedAction[]) => Promise<void>,
+): Promise<void> {
+  await inTransaction(db, async (client) => {
+    const { rows } = await client.query<RecordedAction>(
+      `select ${COLUMNS} from operator_action
        where logged_at is null and (outcome <> 'started' or at < now() - interval '1 minute')
-       order by at limit $1 for update skip locked)
-     returning ${COLUMNS}`,
-    [limit],
-  );
-  return rows;
+       order by at limit $1 for update skip locked`,
+      [limit],
+    );
+    if (rows.length === 0) return;
+    await write(rows);
+    await client.query('update operator_action set logged_at = now() where id = any($1)', [rows.map(({ id }) => id)]);
+  });
 }

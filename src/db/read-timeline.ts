@@ -1,4 +1,4 @@
-import type { WebhookState } from '../domain/webhook';
+import type { AttemptResult, WebhookState } from '../domain/webhook';
 import type { OrderChange } from '../domain/order';
 import { CHANGE_COLUMNS } from './find-orders';
 import type { DbClient } from './pool';
@@ -17,19 +17,10 @@ export interface TimelineEntry {
 /** A change, or a refused signal, whose version is null. */
 type ChangeOrRefusal = Omit<OrderChange, 'version' | 'event' | 'at'> & { version: number | null; event: string };
 
-interface AttemptEntry {
+interface AttemptEntry extends AttemptResult {
   attempt: number;
   /** The position in the retry schedule, from 1; null for a resend. */
   step: number | null;
-  status: number | null;
-  error: string | null;
-  errorDetail: string | null;
-  address: string | null;
-  durationMs: number;
-  connectedMs: number | null;
-  headersMs: number | null;
-  responseBody: string;
-  hasStaticHeaders: boolean;
   nextAttemptAt: string | null;
 }
 

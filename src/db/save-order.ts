@@ -136,24 +136,21 @@ export async function insertRefusal(db: Db, refusal: Refusal): Promise<boolean> 
   });
 }
 
-/**
- * Records until when an order does not expire, for a run that resumes it.
- * @returns false if the row waits for `reconcile`: nothing is recorded
- */
-export async function holdOrder(db: DbClient, orderId: string, until: Date): Promise<boolean> {
-  const { rowCount } = await db.query('update orders set held_until = $2 where id = $1 and workflow_version is null', [
-    orderId,
-    until,
-  ]);
-  return rowCount === 1;
+/** Keeps an order from expiring before a time: its workflow reads the row when the expiry is due. */
+export async function holdOrder(db: DbClient, orderId: string, until: Date): Promise<void> {
+  await db.query('update orders set held_until = $2 where id = $1', [orderId, until]);
 }
 
-/** Records that the row lacks changes that its workflow has, up to `version`. */
-export async function markRowBehind(db: DbClient, orderId: string, version: number): Promise<void> {
-  await db.query('update orders set workflow_version = greatest(workflow_version, $2) where id = $1', [
-    orderId,
-    version,
-  ]);
+/**
+ * Records that the row lacks changes that its workflow has, up to `version`.
+ * @returns false if it lacks none
+ */
+export async function markRowBehind(db: DbClient, orderId: string, version: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'update orders set workflow_version = greatest(workflow_version, $2) where id = $1 and version < $2',
+    [orderId, version],
+  );
+  return rowCount === 1;
 }
 
 /** Allows changes of the order again, once nothing is missing or an operator keeps the row. */

@@ -1,24 +1,15 @@
-import type { WebhookState } from '../domain/webhook';
+import type { AttemptResult, WebhookState } from '../domain/webhook';
 import type { DbClient } from './pool';
 import { statement } from './statement';
 
 /** One attempt as it is stored, and its event's state after it. */
-export interface AttemptRecord {
+export interface AttemptRecord extends AttemptResult {
   eventId: string;
   orderId: string;
   /** True for an attempt of the retry schedule, false for a resend. */
   isScheduled: boolean;
   /** When it began, by the clock of Postgres. */
   at: Date;
-  durationMs: number;
-  connectedMs: number | null;
-  headersMs: number | null;
-  status: number | null;
-  error: string | null;
-  errorDetail: string | null;
-  address: string | null;
-  responseBody: string;
-  hasStaticHeaders: boolean;
   /** How the attempt ends the delivery; `pending` if it does not. */
   state: WebhookState;
   /** Milliseconds until the schedule's next attempt; null if this attempt schedules none. */

@@ -25,7 +25,7 @@ export const STANDARD_SCHEDULE: RetrySchedule = {
 /**
  * Returns the milliseconds from a failed attempt to the next one, or null if it was the last.
  * @param attempt the attempt that failed, from 1
- * @param retryAfterMs the receiver's Retry-After, at most `MAX_RETRY_AFTER_MS`; 0 if it sent none
+ * @param retryAfterMs the receiver's Retry-After, at most 24 hours; 0 if it sent none
  * @param random in [0, 1)
  */
 export function retryDelay(

@@ -20,6 +20,26 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
+/** What an attempt to deliver a webhook shows its seller. Durations count from its start; null if it did not get that far. */
+export interface AttemptResult {
+  /** HTTP status; null without a response in time. */
+  status: number | null;
+  error: AttemptError | null;
+  /** One line of plain text, at most 300 characters, without control characters. */
+  errorDetail: string | null;
+  /** The receiver's IP address; null without a (TLS) connection. */
+  address: string | null;
+  durationMs: number;
+  /** Until the TLS handshake is complete, or the TCP connection without TLS. */
+  connectedMs: number | null;
+  /** Until the status line and the headers have arrived. */
+  headersMs: number | null;
+  /** First 1 KiB of the response body as text that Postgres can store: valid UTF-8 without NUL. */
+  responseBody: string;
+  /** True if the request had the seller's static headers. */
+  hasStaticHeaders: boolean;
+}
+
 /** A test webhook to send. */
 export interface WebhookTest {
   sellerId: string;

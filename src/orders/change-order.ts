@@ -4,7 +4,7 @@ import { saveChange } from '../db/save-order';
 import { type ChangeRequest, type Order, classifyEvent, decide, isForVersion } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import { CallNotMade, TooManyChanges } from '../temporal/calls';
-import { reportChanges } from '../telemetry/report';
+import { reportChange } from '../telemetry/report';
 import { ChangeRefused, RunClosed, VersionDiffers } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 
@@ -72,9 +72,12 @@ export async function simulateProgress(
  * meanwhile, the row shows why.
  */
 async function changeOrder(deps: ChangeDependencies, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
+  let mayHaveChanged = false;
   try {
     const changed = await tryToChange(deps, stored, request);
     if (changed) return changed;
+    // A save of the run that has closed may still arrive.
+    mayHaveChanged = true;
     const latest = await findOrder(deps.db, stored.id);
     const repeated = latest && (await tryToChange(deps, latest, request));
     if (repeated) return repeated;
@@ -83,7 +86,7 @@ async function changeOrder(deps: ChangeDependencies, stored: StoredOrder, reques
     if (error instanceof ChangeRefused) throw refused(request, error.status);
     if (error instanceof VersionDiffers) throw versionDiffers(error.version);
     if (error instanceof Problem) throw error;
-    throw new Problem('service_unavailable', `${outcomeOf(error)} Repeating the same call is safe.`, {
+    throw new Problem('service_unavailable', `${outcomeOf(error, mayHaveChanged)} Repeating the same call is safe.`, {
       retryAfterS: 5,
       cause: error,
     });
@@ -99,13 +102,17 @@ async function tryToChange(
   if (isFinal(stored.status)) return changeFinalOrder(deps, stored, request);
   // Answered without Temporal, which may be down.
   if (classifyEvent(stored, request.event) === 'repeat' && isForVersion(stored, request)) return stored;
-  if (stored.workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
+  assertNotBehind(stored);
   try {
     return { ...stored, ...(await deps.workflows.change(stored, request)) };
   } catch (error) {
     if (error instanceof RunClosed) return undefined;
     throw error;
   }
+}
+
+function assertNotBehind({ workflowVersion }: StoredOrder): void {
+  if (workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
 }
 
 /** The one change of a final order is the cancel of one that is UNSUCCESSFUL: it sets `cancelled_at`, without a webhook. */
@@ -119,7 +126,8 @@ async function changeFinalOrder(
   if (outcome === 'refused') throw refused(request, stored.status);
   if (outcome === 'repeat') return stored;
   // If nothing is saved, another call has cancelled it in the meantime.
-  if ((await saveChange(db, stored.id, outcome)) && log) reportChanges(log, stored.id, [outcome]);
+  assertNotBehind(stored);
+  if ((await saveChange(db, stored.id, outcome)) && log) reportChange(log, stored.id, outcome);
   return (await findOrder(db, stored.id)) ?? stored;
 }
 
@@ -132,11 +140,11 @@ export function versionDiffers(version: number): Problem {
   );
 }
 
-function outcomeOf(error: unknown): string {
-  if (error instanceof TooManyChanges) return "Too many changes of this seller's orders are running. Nothing changed.";
-  return error instanceof CallNotMade
-    ? 'Orders cannot be changed at the moment. Nothing changed.'
-    : 'The outcome is unknown: the change may still be made.';
+function outcomeOf(error: unknown, mayHaveChanged: boolean): string {
+  if (mayHaveChanged || !(error instanceof CallNotMade)) return 'The outcome is unknown: the change may still be made.';
+  return error instanceof TooManyChanges
+    ? "Too many changes of this seller's orders are running. Nothing changed."
+    : 'Orders cannot be changed at the moment. Nothing changed.';
 }
 
 function refused({ event }: ChangeRequest, status: OrderStatus): Problem {

@@ -1,5 +1,6 @@
 import { randomUUID, createHash } from 'node:crypto';
 import { invalidRequest, Problem, type FieldError } from '../contracts/problem';
+import { PROBLEMS } from '../contracts/problem-table';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody, toOrderFacts } from '../contracts/order-mapper';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
@@ -11,7 +12,7 @@ import type { Seller } from '../db/sellers';
 import { penceToPounds, formatPence } from '../domain/money';
 import { MAX_EXPIRY_DAYS } from '../domain/limits';
 import { PAYMENT_TERMS } from '../domain/order';
-import { reportChanges } from '../telemetry/report';
+import { reportChange } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
@@ -85,15 +86,16 @@ async function tryToCreate(
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     });
     if (order) {
-      reportChanges(deps.log, order.id, order.changes);
+      for (const change of order.changes) reportChange(deps.log, order.id, change);
       // After the response is written, which the call to Temporal would delay.
       setImmediate(() => deps.starter.start(order));
       return { body, replayed: false };
     }
   } catch (error) {
-    if (isLockTimeout(error, 'idempotency_key')) throw keyInProgress();
+    if (isLockTimeout(error, 'idempotency_key'))
+      throw new Problem('idempotency_key_in_progress', undefined, { retryAfterS: 1 });
     if (isLockTimeout(error, 'orders_reference')) throw referenceInProgress(error);
-    if (isPoolExhausted(error)) throw overloaded();
+    if (isPoolExhausted(error)) throw new Problem('overloaded', undefined, { retryAfterS: 5 });
     if (violatedConstraint(error) !== 'orders_reference') throw error;
     await throwIfDuplicate(deps, seller.id, request.reference);
     return undefined;
@@ -111,10 +113,7 @@ async function replay(
   const stored = await findIdempotencyKey(db, sellerId, key);
   if (!stored) return undefined;
   if (!stored.requestDigest.equals(requestDigest)) {
-    throw new Problem(
-      'idempotency_key_reused',
-      'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
-    );
+    throw new Problem('idempotency_key_reused');
   }
   return { body: stored.response, replayed: true };
 }
@@ -129,22 +128,6 @@ function checkoutNotReady(
   return obstacle === undefined ? undefined : new Problem('checkout_not_ready', obstacle);
 }
 
-function keyInProgress(): Problem {
-  return new Problem(
-    'idempotency_key_in_progress',
-    'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
-    { retryAfterS: 1 },
-  );
-}
-
-function overloaded(): Problem {
-  return new Problem(
-    'overloaded',
-    'Too many new orders wait to be saved. Nothing changed. Repeating the call later is safe.',
-    { retryAfterS: 5 },
-  );
-}
-
 function referenceInProgress(cause: unknown): Problem {
   return new Problem(
     'service_unavailable',
@@ -156,10 +139,8 @@ function referenceInProgress(cause: unknown): Problem {
 async function throwIfDuplicate({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
   const holder = await findOrderByReference(db, sellerId, reference);
   if (!holder) return;
-  const detail =
-    'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order, or cancel it first.';
-  throw new Problem('duplicate_reference', detail, {
-    errors: [{ code: 'duplicate_reference', detail, pointer: '/data/reference' }],
+  throw new Problem('duplicate_reference', undefined, {
+    errors: PROBLEMS.duplicate_reference.errors,
     members: {
       order_id: holder.id,
       order_url: orderUrl(holder, checkoutBaseUrl),

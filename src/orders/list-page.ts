@@ -1,4 +1,4 @@
-import { NO_CURSOR } from '../contracts/page-query';
+import { NO_CURSOR } from '../contracts/fields';
 import { readListEnd } from '../db/clock';
 import type { DbClient } from '../db/pool';
 import { type Problem, invalidRequest } from '../contracts/problem';
@@ -8,9 +8,9 @@ export const MAX_PAGE_BYTES = 256 * 1024;
 
 /** One page of a list. */
 export interface Page<T> {
-  items: T[];
+  data: T[];
   /** Requests the next page; null on the last page. */
-  nextCursor: string | null;
+  next_cursor: string | null;
 }
 
 /**
@@ -34,9 +34,9 @@ export function unknownCursor(): Problem {
 
 /** @param rows up to one more than `limit`: the additional row shows that there is a next page */
 export function toPage<T>(rows: T[], limit: number, cursorOf: (item: T) => string): Page<T> {
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  return { items, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
+  const data = rows.slice(0, limit);
+  const last = data.at(-1);
+  return { data, next_cursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../contracts/problem';
-import type { RepaymentExampleBody } from '../contracts/repayment-schemas';
+import type { RepaymentExampleBody } from '../contracts/order-schemas';
 import { type Account, findAccount } from '../db/accounts';
 import { formatPence } from '../domain/money';
 import { isUuid } from '../domain/uuid';

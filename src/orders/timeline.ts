@@ -1,4 +1,5 @@
-import type { TimelineEntryBody } from '../contracts/timeline-schemas';
+import type { TimelineEntryBody } from '../contracts/webhook-schemas';
+import { toAttemptFields } from '../contracts/webhook-mapper';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, countWithin, toPage, unknownCursor } from './list-page';
@@ -18,10 +19,8 @@ export async function retrieveTimeline(
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
   const entries = await readTimeline(deps.db, orderId, cursor, limit + 1);
   const bodies = entries.map(toTimelineEntryBody);
-  const { items, nextCursor } = toPage(entries, Math.min(limit, countWithin(bodies)), ({ position }) =>
-    String(position),
-  );
-  return { items: bodies.slice(0, items.length), nextCursor };
+  const page = toPage(entries, Math.min(limit, countWithin(bodies)), ({ position }) => String(position));
+  return { ...page, data: bodies.slice(0, page.data.length) };
 }
 
 export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attempt }: TimelineEntry): TimelineEntryBody {
@@ -34,15 +33,7 @@ export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attemp
       sequence: webhook.sequence,
       attempt: attempt.attempt,
       resend: attempt.step === null,
-      status: attempt.status,
-      error: attempt.error,
-      error_detail: attempt.errorDetail,
-      address: attempt.address,
-      duration_ms: attempt.durationMs,
-      connected_ms: attempt.connectedMs,
-      headers_ms: attempt.headersMs,
-      response_body: attempt.responseBody,
-      static_headers: attempt.hasStaticHeaders,
+      ...toAttemptFields(attempt),
       next_attempt_at: toIso(attempt.nextAttemptAt),
     };
   }

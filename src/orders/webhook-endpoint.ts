@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
+import { toAttemptFields } from '../contracts/webhook-mapper';
 import type { WebhookHeadersRequest } from '../contracts/webhook-request-schemas';
-import type { RotatedSecretBody, WebhookHeadersBody, WebhookTestResult } from '../contracts/webhook-response-schemas';
+import type { RotatedSecretBody, WebhookHeadersBody, WebhookTestResult } from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
@@ -71,15 +72,7 @@ export async function testWebhook(deps: OrderDependencies, sellerId: string, url
   return {
     webhook_id: webhookId,
     delivered: attempt.outcome === 'delivered',
-    status: attempt.status,
-    error: attempt.error,
-    error_detail: attempt.errorDetail,
-    address: attempt.peerAddress,
-    duration_ms: attempt.durationMs,
-    connected_ms: attempt.phases.connectedMs,
-    headers_ms: attempt.phases.headersMs,
-    response_body: attempt.responseBody,
-    static_headers: attempt.hasStaticHeaders,
+    ...toAttemptFields(attempt),
     request_body: attempt.body,
   };
 }

@@ -1,8 +1,8 @@
 import { Problem } from '../contracts/problem';
 import type { ResendWebhooksRequest, WebhookListQuery } from '../contracts/webhook-request-schemas';
-import type { SignedWebhookBody, WebhookEventBody, WebhookSelectionBody } from '../contracts/webhook-response-schemas';
+import type { SignedWebhookBody, WebhookEventBody, WebhookSelectionBody } from '../contracts/webhook-schemas';
 import { readClock } from '../db/clock';
-import { findListedWebhook, findWebhookBody, findWebhooks } from '../db/find-webhooks';
+import { findListedWebhook, findWebhookBody, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { AlreadyRunning } from '../temporal/order-workflows';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
@@ -10,7 +10,6 @@ import type { OrderDependencies } from './dependencies';
 import { type Page, listEnd, toPage, unknownCursor } from './list-page';
 import { isUuid } from '../domain/uuid';
 import { notFound, requireOrder } from './read-order';
-import { toWebhookEventBody } from './webhook-response-mapper';
 
 /**
  * Lists a seller's webhooks, newest first.
@@ -27,7 +26,7 @@ export async function listWebhooks(
     throw unknownCursor();
   }
   const page = toPage(rows, limit, ({ id }) => id);
-  return { ...page, items: page.items.map(toWebhookEventBody) };
+  return { ...page, data: page.data.map(toWebhookEventBody) };
 }
 
 /**
@@ -95,9 +94,7 @@ export async function resendWebhooks(
     await workflows.resendWebhooks({ sellerId, state, since, until });
   } catch (error) {
     if (!(error instanceof AlreadyRunning)) throw resendNotRequested(error);
-    const detail =
-      'The previous resend of many webhooks is still in progress. It continues, and nothing else was requested.';
-    throw new Problem('resend_in_progress', detail);
+    throw new Problem('resend_in_progress');
   }
   return { state: state ?? null, created_from: since ?? null, created_before: until };
 }
@@ -107,4 +104,18 @@ function resendNotRequested(cause: unknown): Problem {
     retryAfterS: 5,
     cause,
   });
+}
+
+export function toWebhookEventBody(webhook: ListedWebhook): WebhookEventBody {
+  return {
+    id: webhook.id,
+    type: 'order.status_changed',
+    order_id: webhook.orderId,
+    reference: webhook.reference,
+    sequence: webhook.sequence,
+    state: webhook.state,
+    attempts: webhook.attempts,
+    created_at: webhook.createdAt.toISOString(),
+    next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
+  };
 }

@@ -13,13 +13,12 @@ import * as metrics from './metrics';
 
 const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: workflowId(orderId) });
 
-/** @param changes that were saved just now */
-export function reportChanges(log: Logger, orderId: string, changes: readonly OrderChange[]): void {
-  for (const { event, from, to, actor, channel, version } of changes) {
-    metrics.orderChanges.inc({ event, actor });
-    const change = { event, from, to, actor, channel, version };
-    log.info({ ...orderFields(orderId), ...requestContextFields(), ...change }, 'order changed');
-  }
+/** @param change that was saved just now */
+export function reportChange(log: Logger, orderId: string, change: OrderChange): void {
+  const { event, from, to, actor, channel, version } = change;
+  metrics.orderChanges.inc({ event, actor });
+  const fields = { event, from, to, actor, channel, version };
+  log.info({ ...orderFields(orderId), ...requestContextFields(), ...fields }, 'order changed');
 }
 
 export function reportRefusedSignal(

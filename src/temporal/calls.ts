@@ -36,18 +36,14 @@ export function createTemporalCalls(client: Client) {
   const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     track(client.withDeadline(Date.now() + timeoutMs, call));
 
-  /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
-  const callIfUp = async <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
-    await availability.waitUntilUp();
-    return availability.call(() => within(timeoutMs, call));
-  };
-
   return {
     /** Lets `drain` wait for a call that consists of several. */
     track,
     within,
 
-    callIfUp,
+    /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
+    callIfUp: <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+      availability.call(() => within(timeoutMs, call)),
 
     /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
     drain: async (): Promise<void> => {
@@ -56,29 +52,12 @@ export function createTemporalCalls(client: Client) {
   };
 }
 
-/** Tracks whether the Temporal server can be reached. */
-interface Availability {
-  /** True from a failed probe until a successful one. */
-  readonly isKnownDown: boolean;
-  /**
-   * Waits half a second while the server is known to be unavailable.
-   * @throws CallNotMade if it still is
-   */
-  waitUntilUp(): Promise<void>;
-  /**
-   * Makes a call. If it takes long, the server is probed.
-   * @throws CallNotMade immediately while the server is known to be unavailable
-   */
-  call<T>(work: () => Promise<T>): Promise<T>;
-  /** Ends the probes. */
-  end(): Promise<void>;
-}
-
 /**
- * Probes the server itself, not an order: a slow worker or a stuck run does not mean that the server is unavailable.
- * While the server answers, each slow call costs one probe, and a fast call none.
+ * Tracks whether the Temporal server can be reached. Probes the server itself, not an order: a slow worker or a stuck
+ * run does not mean that the server is unavailable. While the server answers, each slow call costs one probe, and a fast
+ * call none.
  */
-export function createAvailability(client: Client): Availability {
+function createAvailability(client: Client) {
   const ending = new AbortController();
   let probing: Promise<void> | undefined;
   /** Defined while the server is known to be unavailable. Aborts when the server is available again. */
@@ -111,22 +90,16 @@ export function createAvailability(client: Client): Availability {
     probing ??= probe().finally(() => (probing = undefined));
   }
 
-  function assertNotDown(): void {
-    if (outage) throw new CallNotMade('the Temporal server is unavailable');
-  }
-
   return {
+    /** True from a failed probe until a successful one. */
     get isKnownDown() {
       return outage !== undefined;
     },
 
-    async waitUntilUp() {
+    /** Makes a call. If it takes long, the server is probed. @throws CallNotMade if the server stays unavailable */
+    async call<T>(work: () => Promise<T>): Promise<T> {
       if (outage) await pause(WAIT_MS, outage.signal);
-      assertNotDown();
-    },
-
-    async call(work) {
-      assertNotDown();
+      if (outage) throw new CallNotMade('the Temporal server is unavailable');
       const timer = setTimeout(suspect, SUSPICIOUS_MS);
       try {
         return await work();
@@ -135,7 +108,8 @@ export function createAvailability(client: Client): Availability {
       }
     },
 
-    async end() {
+    /** Ends the probes. */
+    async end(): Promise<void> {
       ending.abort();
       await probing;
     },

@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { type SignalDefinition, ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
+import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
 import {
   CHANGE_REFUSED,
@@ -15,7 +15,6 @@ import {
   VERSION_DIFFERS,
   cancelOrderUpdate,
   getOrderQuery,
-  holdExpirySignal,
   reportProgressUpdate,
   resendWebhookSignal,
   sellerIdKey,
@@ -73,17 +72,18 @@ export class RunClosed extends Error {}
 export interface DescribedRun {
   runId: string;
   isRunning: boolean;
+  hasCompleted: boolean;
   sellerId: string | undefined;
 }
 
-/** The client side of the order workflows. Each call has a deadline. A change, a resend and a hold start a run if none is open. */
+/** The client side of the order workflows. Each call has a deadline. A change and a resend start a run if none is open. */
 export interface OrderWorkflows extends RunLists {
   /**
    * Starts an order's workflow.
    * @param delayMs how long the workflow waits for a first message before it runs; a plain signal does not end the wait
    */
   start(order: Order, delayMs: number): Promise<void>;
-  /** Starts a run that reads the row, unless one is open. */
+  /** Starts a run that reads the row, unless one is open. The row must not lack changes of the last run. */
   resume(order: Order): Promise<void>;
   /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
   query(orderId: string, timeoutMs: number): Promise<OrderState | undefined>;
@@ -103,8 +103,6 @@ export interface OrderWorkflows extends RunLists {
    * @throws CallNotMade, or AlreadyRunning if the one before has not ended
    */
   resendWebhooks(selection: WebhookSelection): Promise<string>;
-  /** Keeps an order from expiring before a time. @throws CallNotMade */
-  holdExpiry(order: Order, until: Date): Promise<void>;
   /**
    * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
    * @throws CallNotMade, within a second
@@ -146,17 +144,6 @@ export function createOrderWorkflows(
     }
   }
 
-  async function signalOrder(order: Order, signal: SignalDefinition<[string]>, value: string): Promise<void> {
-    await callIfUp(startTimeoutMs, () =>
-      workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
-        ...options(order),
-        args: fromRow(order),
-        signal,
-        signalArgs: [value],
-      }),
-    );
-  }
-
   async function change(order: Order, request: ChangeRequest): Promise<OrderState> {
     try {
       return await changes.run(order.sellerId, () => callIfUp(updateTimeoutMs, () => update(order, request)));
@@ -194,7 +181,11 @@ export function createOrderWorkflows(
 
     async resume(order) {
       await within(startTimeoutMs, () =>
-        workflow.start<typeof orderWorkflow>('orderWorkflow', { ...options(order), args: fromRow(order) }),
+        workflow.start<typeof orderWorkflow>('orderWorkflow', {
+          ...options(order),
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          args: fromRow(order),
+        }),
       );
     },
 
@@ -212,7 +203,8 @@ export function createOrderWorkflows(
       try {
         const run = await within(timeoutMs, () => workflow.getHandle(workflowId(orderId)).describe());
         const sellerId = run.typedSearchAttributes.get(sellerIdKey);
-        return { runId: run.runId, isRunning: run.status.name === 'RUNNING', sellerId };
+        const { name } = run.status;
+        return { runId: run.runId, isRunning: name === 'RUNNING', hasCompleted: name === 'COMPLETED', sellerId };
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return undefined;
         throw error;
@@ -221,7 +213,16 @@ export function createOrderWorkflows(
 
     change: (order, request) => track(change(order, request)),
 
-    resendWebhook: (order, eventId) => signalOrder(order, resendWebhookSignal, eventId),
+    async resendWebhook(order, eventId) {
+      await callIfUp(startTimeoutMs, () =>
+        workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
+          ...options(order),
+          args: fromRow(order),
+          signal: resendWebhookSignal,
+          signalArgs: [eventId],
+        }),
+      );
+    },
 
     async resendWebhooks(selection) {
       const { sellerId } = selection;
@@ -244,8 +245,6 @@ export function createOrderWorkflows(
       }
       return resendId;
     },
-
-    holdExpiry: (order, until) => signalOrder(order, holdExpirySignal, until.toISOString()),
 
     testWebhook: (webhookId) =>
       callIfUp(TEST_TIMEOUT_MS, () =>

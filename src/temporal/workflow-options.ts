@@ -9,6 +9,7 @@ import {
 } from '../../workflows/messages';
 import { formatPence } from '../domain/money';
 import type { Order } from '../domain/order';
+import { isFinal } from '../domain/status';
 import { escapeControls } from '../domain/escape-controls';
 
 /** If a worker dies during a workflow task, another worker gets the task after this. The SDK's default is 10 s. */
@@ -23,7 +24,8 @@ export function orderOptions(order: Order, isEncrypted: boolean) {
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
-    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    // The run of an open order completes only if the row is that of a restored backup: it must not begin again from there.
+    workflowIdReusePolicy: isFinal(order.status) ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowTaskTimeout: TASK_TIMEOUT,
     // While tasks wait for a worker, sellers take turns.

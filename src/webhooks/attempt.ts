@@ -1,36 +1,12 @@
 import { isNativeError } from 'node:util/types';
-import type { AttemptError } from '../domain/webhook';
-
-/** Milliseconds from the start of the attempt; null if the attempt did not get that far. */
-interface AttemptPhases {
-  /** The name is resolved, the socket connected and the TLS handshake complete. */
-  connectedMs: number | null;
-  /** The status line and headers of the response have arrived. */
-  headersMs: number | null;
-}
+import type { AttemptError, AttemptResult } from '../domain/webhook';
 
 /** One attempt to deliver a webhook. */
-export interface Attempt {
-  /** HTTP status; null without a response in time. */
-  status: number | null;
-  /**
-   * `gone` (410): the receiver wants no more webhooks.
-   */
+export interface Attempt extends AttemptResult {
+  /** `gone` (410): the receiver wants no more webhooks. */
   outcome: 'delivered' | 'failed' | 'gone';
-  error: AttemptError | null;
-  /** One line of plain text, at most 300 characters, without control characters. */
-  errorDetail: string | null;
   /** What only the operator may see, in the log: the seller could map the operator's network with it. */
   operatorDetail: string | null;
-  /** Duration of the whole attempt, in milliseconds. */
-  durationMs: number;
-  phases: AttemptPhases;
-  /** The receiver's IP address; null without a (TLS) connection. */
-  peerAddress: string | null;
-  /** First 1 KiB of the response body as text that Postgres can store: valid UTF-8 without NUL. */
-  responseBody: string;
-  /** True if the request had the seller's static headers. */
-  hasStaticHeaders: boolean;
   /** `Retry-After` of a 429 or 503, in milliseconds, at most 24 hours. */
   retryAfterMs: number | null;
 }
@@ -49,9 +25,10 @@ export function emptyAttempt(): Attempt {
     error: null,
     errorDetail: null,
     operatorDetail: null,
+    address: null,
     durationMs: 0,
-    phases: { connectedMs: null, headersMs: null },
-    peerAddress: null,
+    connectedMs: null,
+    headersMs: null,
     responseBody: '',
     hasStaticHeaders: false,
     retryAfterMs: null,

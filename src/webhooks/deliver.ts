@@ -12,7 +12,7 @@ import { isUuid } from '../domain/uuid';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { type BreakerOptions, createEndpointBreakers, isAnswered } from './endpoint-breakers';
-import { createKeyedSemaphore, monotonicMs } from './keyed-semaphore';
+import { createKeyedSemaphore } from './keyed-semaphore';
 import type { WebhookSender } from './send';
 import { signWebhook } from './sign';
 
@@ -37,7 +37,6 @@ export class RetryLater extends Error {
 
 export interface DeliveryOptions {
   db: Db;
-  /** Decrypts the secrets. */
   keys: KeyRing;
   sender: WebhookSender;
   schedule: RetrySchedule;
@@ -45,13 +44,11 @@ export interface DeliveryOptions {
   attemptsPerSeller: number;
   breaker: BreakerOptions;
   log: Logger;
-  /** Called after each attempt that is recorded. */
   onAttempt: (recorded: RecordedAttempt) => void;
   /** Called when an event ends without an attempt. */
   onEnded: (event: WebhookEvent, state: 'exhausted' | 'disabled') => void;
 }
 
-/** An attempt as Postgres has recorded it. */
 export interface RecordedAttempt extends Pick<Attempt, 'outcome' | 'error' | 'status' | 'durationMs'> {
   /** As it was before the attempt. */
   webhook: WebhookEvent;
@@ -63,32 +60,11 @@ export interface RecordedAttempt extends Pick<Attempt, 'outcome' | 'error' | 'st
   delayMs: number | null;
 }
 
-/** Each method makes at most one attempt. It is safe to call again if its result was lost. */
-interface Delivery {
-  /**
-   * Makes the next attempt of an event's schedule.
-   * @returns how the delivery ended; `missing` if there is no such event
-   * @throws RetryLater until it has ended
-   */
-  send(call: { eventId: string; hasSuccessor: boolean }): Promise<WebhookState | 'missing'>;
-  /**
-   * Makes one attempt outside the schedule, whatever the event's state.
-   * @throws RetryLater if no attempt was made
-   */
-  resend(eventId: string): Promise<void>;
-  /**
-   * Sends a test webhook. The attempt is not recorded.
-   * @param createdAt the time in the webhook, ISO 8601
-   * @returns undefined if there is no such seller
-   * @throws RetryLater if no attempt was made
-   */
-  sendTest(input: WebhookTest, createdAt: string): Promise<WebhookTestAttempt | undefined>;
-  /** Endpoints whose webhooks wait because it does not answer. */
-  countSilentEndpoints: () => number;
-}
-
-/** Delivers webhooks: waits for a slot of the seller, signs, sends, and records the attempt. */
-export function createDelivery(options: DeliveryOptions): Delivery {
+/**
+ * Delivers webhooks: waits for a slot of the seller, signs, sends, and records the attempt. Each method makes at most one
+ * attempt. It is safe to call again if its result was lost.
+ */
+export function createDelivery(options: DeliveryOptions) {
   const { db, keys, sender, schedule, attemptsPerSeller, log, onAttempt, onEnded } = options;
   const sellerSlots = createKeyedSemaphore(attemptsPerSeller);
   const breakers = createEndpointBreakers(options.breaker, log);
@@ -96,7 +72,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function withinLimit<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
     const waitMs = sellerSlots.tryAcquire(sellerId);
     if (waitMs > 0) throw new RetryLater('the seller has as many attempts running as it may have', waitMs);
-    const startedAt = monotonicMs();
+    const startedAt = performance.now();
     let isSent = true;
     try {
       return await work();
@@ -104,7 +80,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       isSent = !(error instanceof RetryLater);
       throw error;
     } finally {
-      sellerSlots.release(sellerId, isSent ? monotonicMs() - startedAt : undefined);
+      sellerSlots.release(sellerId, isSent ? performance.now() - startedAt : undefined);
     }
   }
 
@@ -128,18 +104,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         : null;
     const isPending = delayMs !== null || (!isScheduled && outcome === 'failed');
     const state = await recordAttempt(db, {
+      ...result,
       eventId: event.id,
       orderId: event.orderId,
       isScheduled,
       at: event.readAt,
-      durationMs: result.durationMs,
-      ...result.phases,
-      status: result.status,
-      error: result.error,
-      errorDetail: result.errorDetail,
-      address: result.peerAddress,
-      responseBody: result.responseBody,
-      hasStaticHeaders: result.hasStaticHeaders,
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
@@ -194,9 +163,21 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   return {
+    /** Counts the endpoints whose webhooks wait because they do not answer. */
     countSilentEndpoints: breakers.countOpen,
 
-    async send({ eventId, hasSuccessor }) {
+    /**
+     * Makes the next attempt of an event's schedule.
+     * @returns how the delivery ended; `missing` if there is no such event
+     * @throws RetryLater until it has ended
+     */
+    async send({
+      eventId,
+      hasSuccessor,
+    }: {
+      eventId: string;
+      hasSuccessor: boolean;
+    }): Promise<WebhookState | 'missing'> {
       const event = await findWebhookEvent(db, eventId);
       if (!event) return 'missing';
       if (event.state !== 'pending') return event.state;
@@ -219,13 +200,26 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return state;
     },
 
-    async resend(eventId) {
+    /**
+     * Makes one attempt outside the schedule, whatever the event's state.
+     * @throws RetryLater if no attempt was made
+     */
+    async resend(eventId: string): Promise<void> {
       // A signal of a person can carry anything.
       const event = isUuid(eventId) ? await findWebhookEvent(db, eventId) : undefined;
       if (event) await withinLimit(event.sellerId, () => attempt(event));
     },
 
-    async sendTest({ sellerId, webhookId, url }, createdAt) {
+    /**
+     * Sends a test webhook. The attempt is not recorded.
+     * @param createdAt the time in the webhook, ISO 8601
+     * @returns undefined if there is no such seller
+     * @throws RetryLater if no attempt was made
+     */
+    async sendTest(
+      { sellerId, webhookId, url }: WebhookTest,
+      createdAt: string,
+    ): Promise<WebhookTestAttempt | undefined> {
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
       return withinLimit(sellerId, async () => {

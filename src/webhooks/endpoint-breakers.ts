@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { AttemptError } from '../domain/webhook';
 import type { Attempt } from './attempt';
-import { monotonicMs } from './keyed-semaphore';
 
 /** Times in ms. */
 export interface BreakerOptions {
@@ -35,11 +34,9 @@ type Result = Pick<Attempt, 'status' | 'error'>;
 export const isAnswered = ({ status, error }: Result): boolean => status !== null || error === 'invalid_response';
 
 interface State {
-  /** Attempts in a row without an answer. */
   failures: number;
-  /** When the first of them ended. */
+  /** When the first of the failures ended. */
   since: number;
-  /** When one delivery may probe the endpoint. */
   probeAt: number;
   /** The turn of the last delivery that waits. */
   lastTurnAt: number;
@@ -52,7 +49,7 @@ interface State {
 export function createEndpointBreakers(
   { failures: limit, minWaitMs, maxWaitMs }: BreakerOptions,
   log: Logger,
-  now = monotonicMs,
+  now = () => performance.now(),
 ) {
   const states = new Map<string, State>();
   const keyOf = ({ sellerId, url }: Endpoint): string => `${sellerId} ${originOf(url)}`;

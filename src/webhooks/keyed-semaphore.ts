@@ -5,21 +5,6 @@ const WEIGHT = 0.2;
 /** No wait for a webhook is longer. Turns that would be further away are spread over the second half of this time. */
 const MAX_WAIT_MS = 3_600_000;
 
-/**
- * Limits how many slots each key holds at the same time, so that one seller cannot use all of them. Each caller that is
- * refused gets another turn, at the rate at which slots become free: however many wait, they ask no more often than
- * slots are released.
- */
-interface KeyedSemaphore {
-  /**
-   * Acquires a slot, which the caller releases.
-   * @returns 0, or if the key holds as many slots as it may have: milliseconds until the caller's turn to try again
-   */
-  tryAcquire(key: string): number;
-  /** @param heldMs how long the caller had the slot; undefined if it did not use it */
-  release(key: string, heldMs: number | undefined): void;
-}
-
 interface Slots {
   held: number;
   /** Mean duration. */
@@ -30,7 +15,12 @@ interface Slots {
   lastTurnAt: number;
 }
 
-export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSemaphore {
+/**
+ * Limits how many slots each key holds at the same time, so that one seller cannot use all of them. Each caller that is
+ * refused gets another turn, at the rate at which slots become free: however many wait, they ask no more often than
+ * slots are released.
+ */
+export function createKeyedSemaphore(limit: number, now = () => performance.now()) {
   const keys = new Map<string, Slots>();
 
   function nextTurn(slots: Slots): number {
@@ -45,13 +35,15 @@ export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSem
   }
 
   return {
-    tryAcquire(key) {
+    /** @returns 0, or if the key has no free slot: milliseconds until the caller's turn to try again */
+    tryAcquire(key: string): number {
       const slots = keys.get(key) ?? { held: 0, meanMs: FIRST_HOLD_MS, changedAt: now(), lastTurnAt: now() };
       if (slots.held >= limit) return nextTurn(slots);
       keys.set(key, { ...slots, held: slots.held + 1, changedAt: now() });
       return 0;
     },
-    release(key, heldMs) {
+    /** @param heldMs how long the caller had the slot; undefined if it did not use it */
+    release(key: string, heldMs: number | undefined): void {
       const slots = keys.get(key);
       if (!slots) return;
       const meanMs = slots.meanMs + WEIGHT * ((heldMs ?? slots.meanMs) - slots.meanMs);
@@ -59,9 +51,4 @@ export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSem
       else keys.delete(key);
     },
   };
-}
-
-/** Milliseconds by a clock that nobody sets and that runs on while the process is frozen. */
-export function monotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1_000_000n);
 }

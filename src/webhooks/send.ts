@@ -13,20 +13,19 @@ import {
   type Classification,
 } from './attempt';
 import { limitBytesRead, readResponse, tooLarge } from './response-limits';
-import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy, withoutBrackets } from './webhook-url';
 import { webhookHeaders } from './sign';
 
 export interface SenderOptions {
   policy: AddressPolicy;
-  /** Limit for a whole attempt, in milliseconds. */
+  /** For a whole attempt. */
   timeoutMs: number;
   /**
    * If the deadline is noticed this late, in ms, the process was frozen, or too busy: the receiver may have answered in
    * time. Default: 1000.
    */
   frozenAfterMs?: number;
-  /** Resolves names. Default: `dns.lookup`. */
+  /** Default: `dns.lookup`. */
   lookup?: LookupFunction;
   /** Trusted root certificates in PEM. Default: Node's own. */
   ca?: string;
@@ -46,12 +45,8 @@ export interface WebhookRequest {
 }
 
 export interface WebhookSender {
-  /**
-   * Makes one attempt. A failure of the receiver or the network is in the result; rejects only if the sender is closed.
-   */
+  /** Makes one attempt. Never rejects: a failure of the receiver or the network is in the result. */
   send: (request: WebhookRequest) => Promise<Attempt>;
-  /** Accepts no further requests; resolves when the running attempts have ended. */
-  close: () => Promise<void>;
 }
 
 /**
@@ -61,6 +56,7 @@ export interface WebhookSender {
 const NO_ADDRESS_MS = 1000;
 
 const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 /** Responses with a status below 200. Each takes time to parse, however small it is. */
 const MAX_INTERIM = 100;
 
@@ -112,8 +108,8 @@ export function createWebhookSender({
             callback(lateError(), undefined as never);
             return;
           }
-          result.phases.connectedMs = elapsedMs();
-          result.peerAddress = socket.remoteAddress ?? null;
+          result.connectedMs = elapsedMs();
+          result.address = socket.remoteAddress ?? null;
           callback(null, socket);
         });
         return undefined;
@@ -140,7 +136,7 @@ export function createWebhookSender({
       // Without a listener, a late error of the body would end the process.
       response.on('error', () => undefined);
       result.status = status;
-      result.phases.headersMs = elapsedMs();
+      result.headersMs = elapsedMs();
       Object.assign(result, classifyStatus(status, headers.location));
       if (status === 429 || status === 503) {
         // By the clock of Postgres, like the signed timestamp.
@@ -159,24 +155,7 @@ export function createWebhookSender({
     return result;
   }
 
-  const running = new Set<Promise<Attempt>>();
-  let isClosed = false;
-  return {
-    send: async (request) => {
-      if (isClosed) throw new Error('the webhook sender is closed');
-      const sending = attempt(request);
-      running.add(sending);
-      try {
-        return await sending;
-      } finally {
-        running.delete(sending);
-      }
-    },
-    close: async () => {
-      isClosed = true;
-      await Promise.allSettled(running);
-    },
-  };
+  return { send: attempt };
 }
 
 /** The policy or the rules can be stricter than when the URL was accepted, so each attempt checks it. */
@@ -185,6 +164,17 @@ function refuseUrl(url: string, policy: AddressPolicy): Classification | undefin
   if (reason === undefined) return undefined;
   const malformed = checkWebhookUrl(url, { ...policy, allowPrivate: true }) !== undefined;
   return failure(malformed ? 'invalid_url' : 'address_refused', `the URL ${reason}`);
+}
+
+/**
+ * The wait of a `Retry-After` header (RFC 9110) in milliseconds, from 0 to 24 hours: seconds, or a date in one of the
+ * formats with a zone. Null for a missing or malformed header. If there are several, the first is used.
+ * @param nowMs the current time in Unix milliseconds
+ */
+export function parseRetryAfter(value: string | string[] | undefined, nowMs: number): number | null {
+  const text = (Array.isArray(value) ? value[0] : value)?.trim() ?? '';
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : text.endsWith(' GMT') ? Date.parse(text) - nowMs : NaN;
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
 function timeoutError(timeoutMs: number): Error {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { MAX_URL_LENGTH } from '../domain/limits';
+import { checkWebUrl } from '../domain/web-url';
 import { isPublicAddress } from './public-address';
 
 /**
@@ -12,33 +12,20 @@ export interface AddressPolicy {
   allowHttp: boolean;
 }
 
-/** Characters that URL parsers drop or rewrite, so that two parsers can see two hosts. */
-const REWRITTEN = /[\s\\\p{Cc}\p{Cf}\p{Cs}]/u;
-
-/** The URL parser also accepts `https:host` and `https:////host`. */
-const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
-
 /**
  * Checks the syntax and the literal address of a webhook URL. Returns the reason to refuse it, to follow a field name
  * ("must use https"), or undefined. Does not resolve names: the connector checks their addresses.
  */
 export function checkWebhookUrl(url: string, policy: AddressPolicy): string | undefined {
-  if (url.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters`;
-  if (REWRITTEN.test(url)) return 'must not contain backslashes, whitespace or control characters';
-  const authority = SCHEME_AND_AUTHORITY.exec(url)?.[1];
-  if (authority === undefined || !URL.canParse(url)) return 'must be an absolute URL with a valid host';
-  const { href, protocol, hostname, port } = new URL(url);
-  if (href.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
-  const badScheme = checkScheme(protocol, policy);
-  if (badScheme !== undefined) return badScheme;
-  if (authority.includes('@')) return 'must not contain a user name or password';
-  return checkHost(hostname, policy) ?? checkPort(protocol, port, policy);
+  const reason = checkWebUrl(url);
+  if (reason !== undefined) return reason;
+  const { protocol, hostname, port } = new URL(url);
+  return checkScheme(protocol, policy) ?? checkHost(hostname, policy) ?? checkPort(protocol, port, policy);
 }
 
 /** @param protocol as in a URL object, with the colon */
 export function checkScheme(protocol: string, policy: AddressPolicy): string | undefined {
-  if (protocol === 'https:' || (protocol === 'http:' && policy.allowHttp)) return undefined;
-  return policy.allowHttp ? 'must use https or http' : 'must use https';
+  return protocol === 'https:' || (protocol === 'http:' && policy.allowHttp) ? undefined : 'must use https';
 }
 
 /**

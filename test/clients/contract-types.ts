@@ -2,29 +2,29 @@
 // they differ.
 import type { z } from 'zod';
 import type * as client from '../../packages/client/src/contract-types';
-import type { CreatedOrderBody, OrderBody } from '../../src/contracts/order-schemas';
+import type { CreatedOrderBody, OrderBody, RepaymentExampleBody } from '../../src/contracts/order-schemas';
 import type { ProblemBody } from '../../src/contracts/problem';
 import type {
   createOrderRequestSchema,
   orderListQuerySchema,
   simulateRequestSchema,
 } from '../../src/contracts/request-schemas';
-import type { TimelineEntryBody } from '../../src/contracts/timeline-schemas';
-import type { RepaymentExampleBody } from '../../src/contracts/repayment-schemas';
 import type {
-  resendWebhooksRequestSchema,
-  webhookHeadersRequestSchema,
-  webhookListQuerySchema,
-} from '../../src/contracts/webhook-request-schemas';
-import type {
+  TimelineEntryBody,
   RotatedSecretBody,
   SignedWebhookBody,
   WebhookEventBody,
   WebhookHeadersBody,
   WebhookSelectionBody,
   WebhookTestResult,
-} from '../../src/contracts/webhook-response-schemas';
-import type { OrderStatusChanged, WebhookTest } from '../../src/contracts/webhook-schemas';
+  OrderStatusChanged,
+  WebhookTest,
+} from '../../src/contracts/webhook-schemas';
+import type {
+  resendWebhooksRequestSchema,
+  webhookHeadersRequestSchema,
+  webhookListQuerySchema,
+} from '../../src/contracts/webhook-request-schemas';
 
 /** Interfaces that extend others as one object, in all depths. */
 type Flat<T> = T extends string | number | boolean | null | undefined ? T : { [Key in keyof T]: Flat<T[Key]> };
@@ -54,6 +54,5 @@ same<client.RotatedWebhookSecret, RotatedSecretBody>();
 same<client.OrderStatusChanged, OrderStatusChanged>();
 same<client.WebhookTest, WebhookTest>();
 same<client.SimulatedEvent, z.input<typeof simulateRequestSchema>['data']['event']>();
-// New codes need no new client.
-same<Omit<client.Problem, 'code' | 'errors'>, Omit<ProblemBody, 'code' | 'errors'>>();
+same<Omit<client.Problem, 'errors'>, Omit<ProblemBody, 'errors'>>();
 same<Omit<client.FieldError, 'code'>, Omit<ProblemBody['errors'][number], 'code'>>();

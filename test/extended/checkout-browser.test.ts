@@ -376,7 +376,7 @@ visit('rare pages are accessible', async ({ page }) => {
     contactEmail: 'help@shop.example',
     helpUrl: 'https://shop.example/help',
   };
-  const order = { ...stored, expiresAt: '2026-11-21T22:57:00Z' };
+  const order = { ...stored, expiresAt: '2126-11-21T22:57:00Z' };
   const checkout = { order, application: undefined, payment: undefined, branding };
   const path = '/pay/x';
   const waiting = {
@@ -396,6 +396,7 @@ visit('rare pages are accessible', async ({ page }) => {
     startedAt: new Date(),
     approvedAt: null,
     ageMs: 0,
+    isOpen: false,
     sandbox: true,
   };
   const closed = { ...checkout, order: { ...order, status: 'UNSUCCESSFUL' as const } };
@@ -405,7 +406,7 @@ visit('rare pages are accessible', async ({ page }) => {
     completing: waitingPage({ ...waiting, state: 'completing' }),
     expired: closedPage('expired', closed, PROVIDER_DETAILS),
     refunded: closedPage('cancelled', { ...closed, payment }, PROVIDER_DETAILS),
-    returning: closedPage('cancelled', { ...closed, payment: { ...payment, status: 'processing' } }, PROVIDER_DETAILS),
+    returning: closedPage('cancelled', { ...closed, payment: { ...payment, isOpen: true } }, PROVIDER_DETAILS),
     'approved-elsewhere': closedPage('approved-elsewhere', checkout, PROVIDER_DETAILS),
     'confirming-elsewhere': otherBrowserPage({ path, token: '', state: 'confirming', checkout, error: undefined }),
     redirecting: redirectPage(

@@ -138,6 +138,13 @@ export async function restoreApproved({ db }: Pick<Stack, 'db'>, id: string): Pr
   await inTransaction(db, (client) => setBack(client, id, 3, 'APPROVED'));
 }
 
+/** Waits until an open order may expire. */
+export const untilDue = (db: DbClient, id: string): Promise<unknown> =>
+  until(async () => {
+    const { rowCount } = await db.query('select from orders where id = $1 and expires_at < now()', [id]);
+    return rowCount === 1;
+  }, 'the expiry is due');
+
 /** Makes Postgres refuse to save a version of an order: its workflow tries again. */
 export async function refuseVersion(db: DbClient, id: string, version: number): Promise<void> {
   await db.query(`alter table orders add constraint refused check (id <> '${id}' or version < ${version})`);

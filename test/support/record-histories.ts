@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
+import { holdOrder } from '../../src/db/save-order';
 import { PACKAGE_ROOT } from '../../src/package';
-import { ORDER_TASK_QUEUE, cancelSignal, customerProgressSignal, holdExpirySignal } from '../../workflows/messages';
+import { ORDER_TASK_QUEUE, cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import { applied, newCustomer, startCheckout } from './checkout';
 import { exitWith } from './exit-with';
@@ -69,7 +70,7 @@ const scenarios: Record<string, Scenario> = {
   },
   async 'expiry-held'(stack) {
     const id = await openOrder(stack, {}, ['signup_started']);
-    await workflow(stack, id).signal(holdExpirySignal, new Date(Date.now() + EXPIRES_AFTER_MS + 3000).toISOString());
+    await holdOrder(stack.db, id, new Date(Date.now() + EXPIRES_AFTER_MS + 3000));
     await workflow(stack, id).result();
     return order(id);
   },

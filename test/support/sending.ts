@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Attempt } from '../../src/webhooks/attempt';
 import { createWebhookSender, type SenderOptions, type WebhookSender } from '../../src/webhooks/send';
-import { type RecordingServer, startRecordingServer, stopRecordingServers } from './recording-server';
+import { type RecordingServer, startRecordingServer } from './recording-server';
 import { until } from './until';
 
 /** Default deadline of an attempt, which no attempt reaches on a loaded machine either. */
@@ -14,21 +14,10 @@ export const CONNECTED_TIMEOUT_MS = 3000;
 /** A deadline that is noticed this late, in ms, still counts as a timeout: the machine may be loaded. */
 export const FROZEN_AFTER_MS = 60_000;
 
-let senders: WebhookSender[] = [];
-
 /** A sender without address restrictions. */
 export function sender(options: Partial<SenderOptions> = {}): WebhookSender {
   const policy = { allowPrivate: true, allowHttp: true };
-  const made = createWebhookSender({ policy, timeoutMs: LONG_TIMEOUT_MS, frozenAfterMs: FROZEN_AFTER_MS, ...options });
-  senders.push(made);
-  return made;
-}
-
-/** Stops every sender and receiver that a test has started. */
-export async function stopAll(): Promise<void> {
-  await stopRecordingServers();
-  await Promise.all(senders.map(({ close }) => close()));
-  senders = [];
+  return createWebhookSender({ policy, timeoutMs: LONG_TIMEOUT_MS, frozenAfterMs: FROZEN_AFTER_MS, ...options });
 }
 
 export const webhook = (url: string) => ({

@@ -1,11 +1,10 @@
-import { Problem } from '../../src/contracts/problem';
+import { exampleOf } from '../../src/contracts/problem';
 import { FIELD_ERRORS, PROBLEM_CODES, type ProblemCode, problemEntry } from '../../src/contracts/problem-table';
 
 /** JSON with each entry of `errors` in a line of its own. */
 function wholeExample(): string {
-  const { detail, ...options } = problemEntry('invalid_request').example;
   const path = '/api/lending/edge/ecommerce/seller/2c9d6f0a-8f7e-4c55-b1d4-90b7a3a1c6e2/order/';
-  const body = new Problem('invalid_request', detail, options).toBody(path, '2de9caa1-144b-4c57-ab91-4c22bee1efc9');
+  const body = exampleOf('invalid_request').toBody(path, '2de9caa1-144b-4c57-ab91-4c22bee1efc9');
   const errors = body.errors.map((error) => `    ${JSON.stringify(error)}`).join(',\n');
   return JSON.stringify({ ...body, errors: [] }, null, 2).replace('"errors": []', `"errors": [\n${errors}\n  ]`);
 }
@@ -36,9 +35,7 @@ function section(code: ProblemCode): string {
 }
 
 /** Problems that name a field. Its entry in \`errors\` has the code of the problem. */
-const WITH_FIELD = PROBLEM_CODES.filter((code) =>
-  problemEntry(code).example.errors?.some((error) => error.code === code),
-);
+const WITH_FIELD = PROBLEM_CODES.filter((code) => problemEntry(code).errors?.some((error) => error.code === code));
 
 function fieldTable(): string {
   const rows = [

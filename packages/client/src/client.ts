@@ -18,7 +18,7 @@ import type {
   WebhookSelection,
   WebhookTestResult,
 } from './contract-types';
-import { type ApiResponse, type Transport, createTransport } from './transport';
+import { type Call, type Method, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
 /** Longer than the 28 s that a webhook test may take. Almost all other calls get their response sooner. */
@@ -76,9 +76,14 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
   }
   const { origin, pathname } = new URL(baseUrl);
   const apiUrl = origin + pathname.replace(/\/+$/, '') + BASE_PATH;
-  const call = createTransport({ url: apiUrl, apiKey, timeoutMs, maxRetries });
+  const call = createTransport(apiUrl, apiKey, timeoutMs, maxRetries);
+  const data = async <T>(method: Method, path: string, options?: Call): Promise<T> =>
+    (await call<{ data: T }>(method, path, options)).body.data;
+  const page = async <T>(path: string, query: object): Promise<Page<T>> =>
+    (await call<Page<T>>('GET', path, { query })).body;
   const seller = `/seller/${encodeURIComponent(sellerId)}`;
   const order = (id: string): string => `/order/${encodeURIComponent(id)}`;
+  const webhook = (id: string): string => `/webhook_event/${encodeURIComponent(id)}`;
 
   return {
     /**
@@ -90,21 +95,15 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
       newOrder: NewOrder,
       { idempotencyKey = randomUUID() }: { idempotencyKey?: string } = {},
     ): Promise<CreatedOrder> {
-      const { body, headers } = await call<{ data: CreatedOrderBody }>({
-        method: 'POST',
-        path: `${seller}/order/`,
-        body: { data: newOrder },
-        headers: { 'Idempotency-Key': idempotencyKey },
-        idempotent: true,
-      });
+      const options = { body: { data: newOrder }, headers: { 'Idempotency-Key': idempotencyKey } };
+      const { body, headers } = await call<{ data: CreatedOrderBody }>('POST', `${seller}/order/`, options);
       return { ...body.data, replayed: headers.has('Idempotency-Replayed') };
     },
 
-    retrieve: (orderId: string): Promise<Order> => dataOf(get(call, `${order(orderId)}/`)),
+    retrieve: (orderId: string): Promise<Order> => data('GET', `${order(orderId)}/`),
 
     /** Cancelling again changes nothing. A SUCCESSFUL order causes the error `order_not_cancellable`. */
-    cancel: (orderId: string): Promise<Order> =>
-      dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, idempotent: true })),
+    cancel: (orderId: string): Promise<Order> => data('DELETE', `${order(orderId)}/`),
 
     /**
      * Moves an order of a sandbox account as its customer's checkout would, for automated tests: `signup_started`, then
@@ -115,77 +114,50 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
       event: SimulatedEvent,
       { reason, paymentTerm }: { reason?: string; paymentTerm?: PaymentTerm } = {},
     ): Promise<Order> =>
-      dataOf(
-        call({
-          method: 'POST',
-          path: `${order(orderId)}/simulate/`,
-          body: { data: { event, reason, payment_term: paymentTerm } },
-          idempotent: true,
-        }),
-      ),
+      data('POST', `${order(orderId)}/simulate/`, { body: { data: { event, reason, payment_term: paymentTerm } } }),
 
     /** Returns one page of orders, newest first. */
-    list: (query: OrderListQuery = {}): Promise<Page<Order>> => bodyOf(get(call, `${seller}/order/`, query)),
+    list: (query: OrderListQuery = {}): Promise<Page<Order>> => page(`${seller}/order/`, query),
 
     /** Iterates over all matching orders, newest first. Each page is requested when the iteration reaches it. */
     listAll: (query: OrderListQuery = {}): AsyncGenerator<Order> =>
-      everyItem((cursor) => bodyOf(get(call, `${seller}/order/`, { ...query, ...cursor }))),
+      everyItem((cursor) => page(`${seller}/order/`, { ...query, ...cursor })),
 
-    /**
-     * Returns the order's timeline, oldest first: changes, refused signals, recoveries, waits for an endpoint, and
-     * webhook attempts.
-     */
+    /** Returns one page of the order's timeline, oldest first: changes, refused signals and webhook attempts. */
     timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntry>> =>
-      bodyOf(get(call, `${order(orderId)}/timeline/`, query)),
+      page(`${order(orderId)}/timeline/`, query),
 
     /** Returns one page of webhooks, newest first. */
     listWebhooks: (query: PageQuery & WebhookFilter = {}): Promise<Page<WebhookEvent>> =>
-      bodyOf(get(call, `${seller}/webhook_event/`, query)),
+      page(`${seller}/webhook_event/`, query),
 
     /** Returns a webhook with the body and headers, signed now, that the service sends. */
-    retrieveWebhook: (webhookId: string): Promise<SignedWebhook> =>
-      dataOf(get(call, `/webhook_event/${encodeURIComponent(webhookId)}/`)),
+    retrieveWebhook: (webhookId: string): Promise<SignedWebhook> => data('GET', `${webhook(webhookId)}/`),
 
     /** Requests a resend, which can arrive after a newer webhook. The order's timeline shows the result. */
-    resendWebhook: (webhookId: string): Promise<WebhookEvent> =>
-      dataOf(
-        call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, idempotent: true }),
-      ),
+    resendWebhook: (webhookId: string): Promise<WebhookEvent> => data('POST', `${webhook(webhookId)}/resend/`),
 
     /**
      * Requests a resend of all exhausted webhooks (`{ state: 'exhausted' }`), or of all since a time. Until it has
-     * ended, another one causes the error `resend_in_progress`.
+     * ended, another one causes the error `resend_in_progress`: after a ConnectionError, that may be this one.
      */
     resendWebhooks: (selection: WebhookSelection): Promise<ResentWebhooks> =>
-      dataOf(
-        call({
-          method: 'POST',
-          path: `${seller}/webhook_event/resend/`,
-          body: { data: selection },
-          idempotent: true,
-        }),
-      ),
+      data('POST', `${seller}/webhook_event/resend/`, { body: { data: selection }, idempotent: false }),
 
     /** Replaces the static headers of webhooks. An empty array removes them. No call returns their values. */
     setWebhookHeaders: (webhookHeaders: NewWebhookHeaders): Promise<WebhookHeaders> =>
-      dataOf(
-        call({ method: 'PUT', path: `${seller}/webhook_headers/`, body: { data: webhookHeaders }, idempotent: true }),
-      ),
+      data('PUT', `${seller}/webhook_headers/`, { body: { data: webhookHeaders } }),
 
     /** Sends a `webhook.test` webhook to a URL and returns the result. */
     testWebhook: (url: string): Promise<WebhookTestResult> =>
-      dataOf(call({ method: 'POST', path: `${seller}/webhook_test/`, body: { data: { url } }, idempotent: false })),
+      data('POST', `${seller}/webhook_test/`, { body: { data: { url } }, idempotent: false }),
 
     /** Creates a new secret, which is shown only once. If the response is lost, rotate again. */
-    rotateWebhookSecret: (options: { overlapSeconds?: number } = {}): Promise<RotatedWebhookSecret> =>
-      dataOf(
-        call({
-          method: 'POST',
-          path: `${seller}/webhook_secret/rotate/`,
-          body: { data: { overlap_seconds: options.overlapSeconds } },
-          idempotent: false,
-        }),
-      ),
+    rotateWebhookSecret: ({ overlapSeconds }: { overlapSeconds?: number } = {}): Promise<RotatedWebhookSecret> =>
+      data('POST', `${seller}/webhook_secret/rotate/`, {
+        body: { data: { overlap_seconds: overlapSeconds } },
+        idempotent: false,
+      }),
 
     /**
      * Returns the repayments of an amount, for product and cart pages. If customers of the account cannot pay later, it
@@ -193,11 +165,11 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
      * @param amount in pounds; rounded to pence
      */
     repaymentExample: (amount: number): Promise<RepaymentExample> =>
-      dataOf(get(call, `${seller}/repayment_example/`, { amount: amount.toFixed(2) })),
+      data('GET', `${seller}/repayment_example/`, { query: { amount: amount.toFixed(2) } }),
 
     /** Checks that the key belongs to the seller. */
     checkConnection: (): Promise<{ seller_id: string; seller_name: string }> =>
-      dataOf(get(call, `${seller}/connection_check/`)),
+      data('GET', `${seller}/connection_check/`),
   };
 }
 
@@ -206,18 +178,6 @@ function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, search, hash } = new URL(text);
   return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
-}
-
-function get<T>(call: Transport, path: string, query: object = {}): Promise<ApiResponse<T>> {
-  return call({ method: 'GET', path, query, idempotent: true });
-}
-
-async function bodyOf<T>(response: Promise<ApiResponse<T>>): Promise<T> {
-  return (await response).body;
-}
-
-async function dataOf<T>(response: Promise<ApiResponse<{ data: T }>>): Promise<T> {
-  return (await response).body.data;
 }
 
 async function* everyItem<T>(nextPage: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {

@@ -220,15 +220,18 @@ export interface WebhookTest {
 export type ProblemCode = Open<
   | 'checkout_not_ready'
   | 'duplicate_reference'
+  | 'headers_too_large'
   | 'idempotency_key_in_progress'
   | 'idempotency_key_reused'
   | 'internal_error'
   | 'invalid_idempotency_key'
   | 'invalid_request'
   | 'malformed_json'
+  | 'method_not_allowed'
   | 'not_found'
   | 'order_not_cancellable'
   | 'overloaded'
+  | 'payload_too_large'
   | 'precondition_failed'
   | 'rate_limited'
   | 'resend_in_progress'
@@ -237,6 +240,7 @@ export type ProblemCode = Open<
   | 'too_many_webhook_secrets'
   | 'transition_not_allowed'
   | 'unauthorized'
+  | 'unsupported_media_type'
 >;
 
 export interface FieldError {

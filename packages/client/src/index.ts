@@ -1,24 +1,5 @@
 /** The order service client for TypeScript and JavaScript: `import { createClient } from 'order-service-client'`. */
-export type {
-  FieldError,
-  NewOrder,
-  NewWebhookHeaders,
-  Order,
-  OrderStatusChanged,
-  Problem,
-  ProblemCode,
-  RepaymentExample,
-  ResentWebhooks,
-  RotatedWebhookSecret,
-  SignedWebhook,
-  SimulatedEvent,
-  TimelineEntry,
-  WebhookEvent,
-  WebhookHeaders,
-  WebhookSelection,
-  WebhookTest,
-  WebhookTestResult,
-} from './contract-types';
+export type * from './contract-types';
 export {
   type ClientOptions,
   type CreatedOrder,

@@ -7,53 +7,50 @@ const FIRST_BACKOFF_MS = 500;
 const LAST_RETRY_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
-export interface TransportOptions {
-  /** Includes the base path, without a trailing slash. */
-  url: string;
-  apiKey: string;
-  timeoutMs: number;
-  maxRetries: number;
-}
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 export interface Call {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  path: string;
   /** Search parameters: strings and numbers. Undefined values are omitted. */
   query?: object;
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
-  /** Making the call twice has the same effect as once. */
-  idempotent: boolean;
+  /** True if the call can be repeated: twice has the same effect as once, and the same response. Default: true. */
+  idempotent?: boolean;
 }
 
-export interface ApiResponse<T> {
+interface ApiResponse<T> {
   body: T;
   headers: Headers;
 }
 
-export type Transport = <T>(call: Call) => Promise<ApiResponse<T>>;
-
 type Failure = OrderServiceError | ConnectionError;
 
-/** Returns a function that makes a call and retries it after a temporary failure, if that is safe. */
-export function createTransport(options: TransportOptions): Transport {
-  return async <T>(call: Call): Promise<ApiResponse<T>> => {
+/**
+ * Returns a function that makes a call and retries it after a temporary failure, if that is safe.
+ * @param url includes the base path, without a trailing slash
+ */
+export function createTransport(url: string, apiKey: string, timeoutMs: number, maxRetries: number) {
+  return async <T>(
+    method: Method,
+    path: string,
+    { query = {}, body, headers, idempotent = true }: Call = {},
+  ): Promise<ApiResponse<T>> => {
     // These throw a TypeError if the caller's arguments cannot be sent. Retrying would not help.
-    const address = addressOf(options.url, call);
-    const request = toRequest(options.apiKey, call);
+    const address = url + path + searchOf(query);
+    const request = toRequest(method, apiKey, body, headers);
     const startedAt = performance.now();
     for (let retries = 0; ; retries++) {
-      const result = await attempt(address, request, options.timeoutMs);
+      const result = await attempt(address, request, timeoutMs);
       if (!(result instanceof Error)) return result as ApiResponse<T>;
       const waitMs = Math.max(requestedWaitMs(result), backoffMs(retries));
       const isTooLate = performance.now() - startedAt + waitMs > LAST_RETRY_MS;
-      if (retries >= options.maxRetries || isTooLate || !canRetry(call, result)) throw result;
+      if (retries >= maxRetries || isTooLate || !canRetry(idempotent, result)) throw result;
       await delay(waitMs);
     }
   };
 }
 
-function toRequest(apiKey: string, { method, body, headers }: Call): RequestInit {
+function toRequest(method: Method, apiKey: string, body: unknown, headers: Call['headers']): RequestInit {
   return {
     method,
     // Following a redirect could send the key to another host.
@@ -94,10 +91,10 @@ function hasData(body: unknown): boolean {
 
 const requestedWaitMs = (failure: Failure): number => ('retryAfterMs' in failure && failure.retryAfterMs) || 0;
 
-function addressOf(url: string, { path, query = {} }: Call): string {
+function searchOf(query: object): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-  return `${url}${path}${search.size > 0 ? `?${search.toString()}` : ''}`;
+  return search.size > 0 ? `?${search.toString()}` : '';
 }
 
 function toConnectionError(error: unknown, origin: string, timeoutMs: number): ConnectionError {
@@ -135,7 +132,7 @@ function parse(text: string): unknown {
   }
 }
 
-function canRetry({ idempotent }: Call, error: Failure): boolean {
+function canRetry(idempotent: boolean, error: Failure): boolean {
   if (error instanceof ConnectionError) return idempotent;
   // With the first code the service did nothing. With the second one the earlier call is still in progress.
   if (error.code === 'rate_limited' || error.code === 'idempotency_key_in_progress') return true;

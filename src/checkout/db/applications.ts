@@ -11,8 +11,7 @@ import { CURRENT_PAYMENT } from './payments';
 import type { DbClient } from '../../db/pool';
 
 /** Before an application is submitted, and after a purge, the columns of the applicant are null. */
-interface ApplicationRow extends Omit<Application, 'submitted' | 'decision'>, Omit<Applicant, 'monthlyTurnoverPence'> {
-  monthlyTurnoverPence: string;
+interface ApplicationRow extends Omit<Application, 'submitted' | 'decision'>, Applicant {
   submittedAt: Date | null;
   decision: LenderDecision['kind'] | null;
   declineCode: DeclineCode | null;
@@ -34,30 +33,21 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
 }
 
 function toApplication(row: ApplicationRow): Application {
-  const {
-    id,
-    orderId,
-    paymentTerm,
-    referredAt,
-    actionUrl,
-    returnedAt,
-    decidedAt,
-    agreedAt,
-    browserDigest,
-    codeNumber,
-  } = row;
-  const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt } = row;
-  const applicant = { businessName, companyNumber, email, monthlyTurnoverPence: Number(monthlyTurnoverPence) };
+  const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt, ...others } = row;
+  const { decision, declineCode, offer, ...rest } = others;
+  const applicant = { businessName, companyNumber, email, monthlyTurnoverPence };
   const submitted = purgedAt ? null : submittedAt && { applicant, at: submittedAt };
-  const decision = toDecision(row);
-  const lender = { referredAt, actionUrl, returnedAt, decision, decidedAt };
-  return { id, orderId, paymentTerm, submitted, ...lender, agreedAt, browserDigest, codeNumber };
+  return { ...rest, submitted, decision: toDecision(decision, declineCode, offer) };
 }
 
-function toDecision({ decision, declineCode, offer }: ApplicationRow): LenderDecision | null {
-  if (decision === 'approved') return { kind: decision, offer: offer ?? NO_OFFER };
-  if (decision === 'declined') return { kind: decision, code: declineCode ?? 'other' };
-  return decision && { kind: decision };
+function toDecision(
+  kind: ApplicationRow['decision'],
+  code: DeclineCode | null,
+  offer: Offer | null,
+): LenderDecision | null {
+  if (kind === 'approved') return { kind, offer: offer ?? NO_OFFER };
+  if (kind === 'declined') return { kind, code: code ?? 'other' };
+  return kind && { kind };
 }
 
 /** SQL, true if the order $1 has a payment that is in progress or paid. */
@@ -123,10 +113,9 @@ export async function recordDecision(db: DbClient, applicationId: string, decisi
   );
 }
 
+/** Records that the lender decides later. Its page stays known: the customer may come back from there. */
 export async function recordReferral(db: DbClient, applicationId: string): Promise<void> {
-  await db.query('update application set referred_at = coalesce(referred_at, now()), action_url = null where id = $1', [
-    applicationId,
-  ]);
+  await db.query('update application set referred_at = coalesce(referred_at, now()) where id = $1', [applicationId]);
 }
 
 /**
@@ -141,7 +130,7 @@ export async function recordAction(
   returnedAt: Date | null,
 ): Promise<void> {
   await db.query(
-    `update application set action_url = $2
+    `update application set action_url = $2, referred_at = null
      where id = $1 and decision is null and date_trunc('milliseconds', returned_at) is not distinct from $3`,
     [applicationId, url, returnedAt],
   );
@@ -183,14 +172,16 @@ export async function recordAgreement(
 /**
  * Deletes the personal data of at most `limit` applications whose orders last changed more than `retentionMs` ago: they
  * closed, or are abandoned. An open application is kept while the lender decides, for `retentionMs` after the decision,
- * and while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so is the
- * offer of an open order, which its customer can still accept; both with the digest of the browser that may see them.
+ * and while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so are the
+ * receipt of a payment and the offer of an open order, which its customer can still accept; all with the digest of the
+ * browser that may see them.
  * @returns the number of purged applications
  */
 export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `with old as (
-       select a.id, (a.agreed_at is not null and o.status = 'SUCCESSFUL') or o.status = 'APPROVED' as kept
+       select a.id, o.status = 'APPROVED' or (o.status = 'SUCCESSFUL' and (a.agreed_at is not null
+         or exists (select from payment where order_id = a.order_id and status = 'paid'))) as kept
        from application a join checkout_order o on o.id = a.order_id
        where a.purged_at is null and a.created_at < now() - $1 * interval '1 ms'
          and not (o.status = 'PENDING' and (

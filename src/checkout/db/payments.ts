@@ -1,4 +1,5 @@
-import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
+import type { OrderStatus } from '../../domain/status';
+import { type Payment, type PaymentStatus, isCurrent } from '../domain/payment';
 import { type Db, type DbClient, inTransaction } from '../../db/pool';
 
 /** SQL, `isCurrent` for the `status` of a payment: it is in progress or paid. An order has at most one of them. */
@@ -6,13 +7,14 @@ export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status,
   p.approved_at as "approvedAt",
-  round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
+  round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs", p.closed_at is null as "isOpen",
   (select sandbox from checkout_order where id = p.order_id) as sandbox`;
 
-/** Finds the payment of an order that is in progress or paid, otherwise the last one that was started. */
+/** Finds the payment of an order that is in progress or paid, otherwise one to refund, otherwise the last one. */
 export async function findLastPayment(db: DbClient, orderId: string): Promise<Payment | undefined> {
   const { rows } = await db.query<Payment>(
-    `select ${COLUMNS} from payment p where order_id = $1 order by (${CURRENT_PAYMENT}) desc, started_at desc limit 1`,
+    `select ${COLUMNS} from payment p where order_id = $1
+     order by (${CURRENT_PAYMENT}) desc, closed_at is null desc, started_at desc limit 1`,
     [orderId],
   );
   return rows[0];
@@ -29,10 +31,10 @@ const HAS_COMPLETED = `exists (select from checkout_order c where c.id = p.order
 
 /**
  * SQL, true for a payment `p` that has to be cancelled or refunded: its order `o` is closed, and the payment has not
- * completed it.
+ * completed it; or the bank has reported it as paid after it was over.
  */
-export const MUST_BE_REVERSED = `p.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
-  and not (p.status = 'paid' and ${HAS_COMPLETED})`;
+export const MUST_BE_REVERSED = `p.closed_at is null and (p.status in ('refused', 'cancelled')
+  or o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not (p.status = 'paid' and ${HAS_COMPLETED}))`;
 
 /**
  * Starts a payment of a PENDING order, unless one is in progress or paid, or the customer waits for the lender.
@@ -60,10 +62,6 @@ export async function insertPayment(
       `with started as (
          insert into payment (order_id, bank)
          select id, $2 from checkout_order o where id = $1 and status = 'PENDING'
-           -- As expiryOf(): the time that the lender took does not count.
-           and (o.expires_at is null or o.expires_at > now() - (
-             select coalesce(nullif(greatest(decided_at - submitted_at, interval '1 minute'), interval '1 minute'),
-               interval '0') from application where order_id = $1))
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
            -- The insert would wait for a result that is being recorded, which waits for the lock above.
@@ -80,25 +78,23 @@ export async function insertPayment(
 }
 
 /**
- * Records what the payment provider reports. A payment that is over stays as it is, and one that the customer has
- * approved does not become pending again: that answer is an older one. One that becomes paid after its order was
- * completed in another way stays in progress until it is refunded.
+ * Records what the payment provider reports. A payment that the customer has approved does not become pending again: that
+ * answer is an older one. One that becomes paid after its order was completed in another way stays in progress until it
+ * is refunded. One that is over keeps its status; if it was refused or cancelled and is reported as paid, it is open
+ * until it is refunded.
  */
 export async function recordPaymentStatus(db: DbClient, paymentId: string, status: PaymentStatus): Promise<void> {
-  const isOver = !isInProgress(status) && status !== 'paid';
+  const isOver = !isCurrent(status);
   await db.query(
-    `with recorded as (
-       update payment p set status = case when status = 'processing' and $2 = 'pending' then status else $2 end,
-         closed_at = case when $3 then now() end,
-         approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
-       where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
-         and not ($2 = 'paid' and status <> 'paid' and not ${HAS_COMPLETED}
-           and exists (select from checkout_order o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
-       returning order_id
-     )
-     update application set agreed_at = coalesce(agreed_at, now()), payment_term = 'PAY_NOW'
-     where $2 = 'paid' and order_id in (
-       select o.id from checkout_order o join recorded r on r.order_id = o.id where o.status in ('PENDING', 'APPROVED'))`,
+    `update payment p set status = case
+         when status = 'processing' and $2 = 'pending' or status in ('refused', 'cancelled') and $2 = 'paid' then status
+         else $2 end,
+       closed_at = case when $3 then now() end,
+       approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
+     where id = $1 and case when status in ('pending', 'processing')
+       then not ($2 = 'paid' and not ${HAS_COMPLETED}
+         and exists (select from checkout_order o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
+       else status <> 'refunded' and $2 in ('paid', 'refunded') end`,
     [paymentId, status, isOver],
   );
 }
@@ -134,11 +130,46 @@ export async function findOpenPayments(db: DbClient, orderId: string): Promise<P
   return rows;
 }
 
+/** A payment as lists show it. */
+export interface ListedPayment {
+  id: string;
+  orderId: string;
+  sellerId: string;
+  reference: string;
+  orderStatus: OrderStatus;
+  amountPence: number;
+  bank: string;
+  status: PaymentStatus;
+  startedAt: Date;
+  /** When nothing was left to do; null before that. */
+  closedAt: Date | null;
+}
+
+/**
+ * Lists payments, newest first.
+ * @param filter `toReverse`: only payments of live accounts that have to be cancelled or refunded
+ */
+export async function listPayments(
+  db: DbClient,
+  { orderIds, toReverse = false }: { orderIds?: readonly string[] | undefined; toReverse?: boolean | undefined },
+  limit: number,
+): Promise<ListedPayment[]> {
+  const { rows } = await db.query<ListedPayment>(
+    `select p.id, p.order_id as "orderId", o.seller_id as "sellerId", o.reference, o.status as "orderStatus",
+       o.amount_pence as "amountPence", p.bank, p.status, p.started_at as "startedAt", p.closed_at as "closedAt"
+     from payment p join checkout_order o on o.id = p.order_id
+     where ($1::uuid[] is null or p.order_id = any($1)) and (not $2 or (not o.sandbox and ${MUST_BE_REVERSED}))
+     order by p.started_at desc, p.id limit $3`,
+    [orderIds, toReverse, limit],
+  );
+  return rows;
+}
+
 /** The payments of live accounts that wait. No money moves in sandbox accounts. */
 export interface PaymentBacklog {
-  /** Payments of closed orders that are not cancelled or refunded yet. */
+  /** Payments that have to be cancelled or refunded. */
   paymentsToReverse: number;
-  /** Since the end of their order. 0 if there is none. */
+  /** Since the first of them had to be. 0 if there is none. */
   oldestPaymentToReverseSeconds: number;
 }
 
@@ -146,7 +177,8 @@ export interface PaymentBacklog {
 export async function readPaymentBacklog(db: DbClient): Promise<PaymentBacklog> {
   const { rows } = await db.query<PaymentBacklog>(
     `select count(*)::integer as "paymentsToReverse",
-       coalesce(extract(epoch from now() - min(o.closed_at)), 0)::float8 as "oldestPaymentToReverseSeconds"
+       coalesce(extract(epoch from now() - min(coalesce(o.closed_at, p.approved_at))), 0)::float8
+         as "oldestPaymentToReverseSeconds"
      from payment p join checkout_order o on o.id = p.order_id where not o.sandbox and ${MUST_BE_REVERSED}`,
   );
   return rows[0] ?? { paymentsToReverse: 0, oldestPaymentToReverseSeconds: 0 };

@@ -53,7 +53,7 @@ export interface Application {
   paymentTerm: PaymentTerm;
   /** Null before the application is submitted, and again after the applicant's data is deleted. */
   submitted: { applicant: Applicant; at: Date } | null;
-  /** When the lender first answered that it decides later. */
+  /** When the lender first answered that it decides later. Null if the customer has to act at the lender since. */
   referredAt: Date | null;
   /** The lender's page where the customer has to act; null if there is none, or the customer has come back. */
   actionUrl: string | null;
@@ -61,7 +61,7 @@ export interface Application {
   returnedAt: Date | null;
   decision: LenderDecision | null;
   decidedAt: Date | null;
-  /** When the customer agreed to the offer, or the bank confirmed the payment. */
+  /** When the customer agreed to the offer. */
   agreedAt: Date | null;
   /**
    * A digest of the secret of the browser that the application belongs to. Null until it is submitted or a payment is

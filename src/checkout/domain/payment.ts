@@ -20,6 +20,8 @@ export interface Payment {
   approvedAt: Date | null;
   /** Time since the start, in ms, by the clock of Postgres. */
   ageMs: number;
+  /** True while something is left to do: the payment is in progress or paid, or has to be refunded. */
+  isOpen: boolean;
   /** True if the order is one of a sandbox account. */
   sandbox: boolean;
 }

@@ -54,12 +54,5 @@ export interface Lenders {
   live: Lender | undefined;
 }
 
-/**
- * Names, after "is configured for", the accounts that lack a lender or a payment provider, and what an operator can do.
- */
-export function remedyFor(isSandbox: boolean): string {
-  return isSandbox ? 'sandbox accounts: set CHECKOUT_LENDER' : 'live accounts: set `live` in src/providers.ts';
-}
-
 /** The message is shown to operators and stored in workflow history, so it must not contain customer data. */
 export class LenderUnavailable extends Error {}

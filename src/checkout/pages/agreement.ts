@@ -4,9 +4,8 @@ import { formatTotal } from '../format';
 import { type Html, html } from '../html';
 import { type Page, externalLink } from '../layout';
 import type { ProviderDetails } from '../provider-details';
-import { costBox } from './cost-box';
 import { type FormContext, form } from './form';
-import { repaymentSchedule } from './repayment-schedule';
+import { costBox, repaymentSchedule } from './offer';
 
 export const NOT_AGREED = 'Tick the box to agree to the repayments';
 export const DATES_CHANGED =

@@ -78,9 +78,13 @@ export function withError({
 function message({ lastPayment, isApplicant, providerDetails }: BankOptions): Html | false {
   if (!lastPayment) return false;
   const bank = isApplicant ? bankName(providerDetails, lastPayment.bank) : undefined;
-  const what =
-    lastPayment.status === 'refused'
-      ? `${bank ?? 'The bank'} refused the payment.`
-      : `The payment ${bank === undefined ? '' : `at ${bank} `}was cancelled.`;
-  return html`<p class="message" role="status">${what} No money was taken. Choose a bank to try again.</p>`;
+  const atBank = bank === undefined ? '' : ` at ${bank}`;
+  const what = {
+    refused: `${bank ?? 'The bank'} refused the payment. No money was taken.`,
+    refunded: `The payment${atBank} was returned to your account.`,
+    other: `The payment${atBank} was cancelled. No money was taken.`,
+  };
+  const { status } = lastPayment;
+  const text = what[status === 'refused' || status === 'refunded' ? status : 'other'];
+  return html`<p class="message" role="status">${text} Choose a bank to try again.</p>`;
 }

@@ -4,7 +4,7 @@ import type { Order, PaymentTerm } from '../../domain/order';
 import { PAYMENT_TERM_LABELS, describeCost, describePayments } from '../format';
 import { html } from '../html';
 import type { Page } from '../layout';
-import { costBox } from './cost-box';
+import { costBox } from './offer';
 import { type FormContext, type RadioOption, PAYMENT_TERM, form, radioGroup } from './form';
 
 const QUESTION = 'How would you like to pay?';

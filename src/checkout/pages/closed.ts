@@ -1,7 +1,7 @@
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../hosted-checkout';
-import { type ClosedState, isReversing } from '../checkout-state';
+import type { ClosedState } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { html } from '../html';
 import { type Page, wayBack } from '../layout';
@@ -75,15 +75,15 @@ export function closedPage(state: ClosedState, checkout: Checkout, providerDetai
 }
 
 /** Where the customer's money is. Everyone with the link may read it, so it does not name the bank. */
-function money(checkout: Checkout): string {
-  const amount = formatPence(checkout.order.amountPence);
-  if (isReversing(checkout)) {
+function money({ order, payment }: Checkout): string {
+  const amount = formatPence(order.amountPence);
+  if (order.status === 'UNSUCCESSFUL' && payment?.isOpen) {
     return (
       `If you approved a payment of ${amount} at your bank, it is returned to your account. ` +
       'You owe nothing for this order.'
     );
   }
-  if (checkout.payment?.status === 'refunded') {
+  if (payment?.status === 'refunded') {
     return `Your payment of ${amount} was returned to your bank account. You owe nothing for this order.`;
   }
   return 'No payment was taken, and you owe nothing for this order.';

@@ -6,7 +6,7 @@ import { PAYMENT_TERM_LABELS, formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import { type Page, externalLink } from '../layout';
 import { type ProviderDetails, bankName } from '../provider-details';
-import { repaymentSchedule } from './repayment-schedule';
+import { repaymentSchedule } from './offer';
 
 /**
  * How long the page of a new order is visible before it continues to the shop. A repayment schedule takes longer to
@@ -28,10 +28,9 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
   const { order, application, payment } = checkout;
   const { lenderName, creditAgreementUrl } = providerDetails;
   const completedAt = order.changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
-  // If the order was completed in another way, nobody used the payment method that was chosen.
-  const agreedTerm = application?.agreedAt ? application.paymentTerm : undefined;
   const bank = payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;
-  const paymentTerm = bank === undefined ? agreedTerm : 'PAY_NOW';
+  // If the order was completed in another way, nobody used the payment method that was chosen.
+  const paymentTerm = bank !== undefined ? 'PAY_NOW' : application?.agreedAt ? 'PAY_LATER' : undefined;
   const provider = paymentTerm === 'PAY_LATER' ? lenderName : bank;
   const agreedAt = repaymentsAgreedAt(checkout);
   const offer = offerOf(application);
@@ -79,8 +78,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
  * nobody agreed to those of an approved application.
  */
 export function repaymentsAgreedAt({ application }: Checkout): Date | null {
-  const hasRepayments = application?.paymentTerm === 'PAY_LATER' && offerOf(application).instalments.length > 0;
-  return hasRepayments ? application.agreedAt : null;
+  return offerOf(application).instalments.length > 0 ? (application?.agreedAt ?? null) : null;
 }
 
 /** The page right after the order is completed. It continues to the shop after a moment. */

@@ -6,7 +6,7 @@ import { describePayments } from '../format';
 import { type Html, html } from '../html';
 import { type Page, externalLink } from '../layout';
 import type { ProviderDetails } from '../provider-details';
-import { costBox } from './cost-box';
+import { costBox } from './offer';
 import { type FormContext, form, switchButton } from './form';
 
 interface Field {

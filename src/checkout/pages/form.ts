@@ -1,4 +1,4 @@
-import { TOKEN_FIELD } from '../csrf';
+import { TOKEN_FIELD } from '../forms';
 import type { PaymentTerm } from '../../domain/order';
 import { type FormValues, FIELD_NAMES } from '../application-form';
 import { PAYMENT_TERM_LABELS } from '../format';

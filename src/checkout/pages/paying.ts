@@ -1,20 +1,24 @@
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import { type Html, html } from '../html';
-import type { Page } from '../layout';
-import type { Step } from '../steps';
+import type { Page, Step } from '../layout';
 import { type FormContext, form } from './form';
 import { type AutoUpdate, autoUpdate } from './waiting';
 
+/** The form field with the id of the payment to cancel: another tab may have started a further one. */
+export const PAYMENT = 'payment_id';
+
 interface PayingOptions extends FormContext {
   order: Order;
+  /** The name of the bank. */
   bank: string;
+  paymentId: string;
   update: AutoUpdate;
 }
 
 /** The customer has to approve the payment at the bank. */
 export function payingPage(options: PayingOptions): Page {
-  const { order, bank, path, update } = options;
+  const { order, bank, paymentId, path, update } = options;
   const title = `Approve the payment at ${bank}`;
   const { refresh, note } = autoUpdate(update);
   return {
@@ -27,7 +31,12 @@ export function payingPage(options: PayingOptions): Page {
         taken until you do.
       </p>
       <a class="button" href="${path}/bank/">Continue to ${bank}</a>
-      ${form(options, 'payment/cancel', html`<button class="secondary">Choose another bank</button>`)}
+      ${form(
+        options,
+        'payment/cancel',
+        html`<input type="hidden" name="${PAYMENT}" value="${paymentId}" />
+          <button class="secondary">Choose another bank</button>`,
+      )}
       <p class="note">
         Have you approved it already? You can close this page: your order is completed as soon as ${bank} confirms the
         payment.

@@ -4,7 +4,7 @@ import type { PaymentStatus } from '../domain/payment';
 import { BANK_TEST_CUSTOMERS, describeOutcome } from '../test-customers';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import { TOKEN_FIELD } from '../csrf';
+import { TOKEN_FIELD } from '../forms';
 import { type FormContext, radioGroup } from './form';
 
 /** The form fields. */

@@ -45,7 +45,7 @@ interface WaitingOptions {
   state: WaitingState;
   /** True if the customer pays now. */
   isPaidNow: boolean;
-  /** When the customer sent the application, approved the payment or agreed, or the bank confirmed the payment. */
+  /** When the customer sent the application, approved the payment or agreed. */
   since: Date;
   isRefreshing: boolean;
   now: Date;
@@ -94,7 +94,7 @@ const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
     title: 'We are completing your order',
     soon: 'This usually takes a few seconds.',
     late: DO_NOTHING,
-    saved: isPaidNow ? 'Your bank confirmed the payment on' : 'We saved your agreement on',
+    saved: isPaidNow ? 'You approved the payment on' : 'We saved your agreement on',
   }),
 };
 

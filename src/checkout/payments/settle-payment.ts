@@ -1,17 +1,13 @@
 import type { DbClient } from '../../db/pool';
 import { closePaidPayment, findPaymentStatus, hasCompletedOrder, recordPaymentStatus } from '../db/payments';
 import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isCurrent, isInProgress } from '../domain/payment';
-import {
-  type PaymentProvider,
-  type PaymentProviders,
-  PaymentProviderUnavailable,
-  providerOf,
-} from './payment-provider';
+import { providerOf } from '../guard-providers';
+import { type PaymentProvider, type PaymentProviders, PaymentProviderUnavailable } from './payment-provider';
 
 /**
  * Asks the payment provider about a payment in progress, and records its status. A payment that nobody has approved in
- * time is cancelled. One that turns out to be paid after it was recorded as over is refunded: its customer was told that
- * no money was taken, and may have paid again.
+ * time is cancelled. One that turns out to be paid after it was recorded as refused or cancelled stays so, and is open
+ * until `reversePayment` has refunded it: its customer was told that no money was taken, and may have paid again.
  * @returns the status afterwards
  * @throws PaymentProviderUnavailable
  */
@@ -23,11 +19,8 @@ export async function refreshPayment(
   const latest = isInProgress(status) ? await statusOf(providerOf(payments, sandbox), payment) : status;
   await recordPaymentStatus(db, id, latest);
   const recorded = (await findPaymentStatus(db, id)) ?? latest;
-  // An answer that contradicts a final one was not recorded.
-  if (latest !== 'paid') return recorded;
-  if (isCurrent(recorded)) return latest;
-  if (recorded !== 'refunded') await providerOf(payments, sandbox).refund(id);
-  return recorded;
+  // One that is paid after its order was completed in another way is not recorded as paid.
+  return latest === 'paid' && isCurrent(recorded) ? latest : recorded;
 }
 
 async function statusOf(provider: PaymentProvider, { id, ageMs }: Payment): Promise<PaymentStatus> {
@@ -38,7 +31,8 @@ async function statusOf(provider: PaymentProvider, { id, ageMs }: Payment): Prom
 
 /**
  * Cancels the payment of an order that is closed, or refunds it if it is paid already, unless it has completed the
- * order. A payment that the bank is still processing stays as it is; a later call refunds it.
+ * order. Refunds one that was recorded as over before the bank reported it as paid, whatever its order is. A payment
+ * that the bank is still processing stays as it is; a later call refunds it.
  * @returns the status afterwards
  * @throws PaymentProviderUnavailable also if the provider contradicts itself
  */
@@ -48,13 +42,16 @@ export async function reversePayment(
 ): Promise<PaymentStatus> {
   const provider = providerOf(payments, sandbox);
   const found = await provider.cancel(id);
-  if (recorded === 'paid' && found !== 'paid' && found !== 'refunded') {
+  if (!isInProgress(recorded) && found !== 'paid' && found !== 'refunded') {
     throw new PaymentProviderUnavailable(`the payment provider has reported the payment as paid, and now as ${found}`);
   }
-  const isOwed = found === 'paid' && !(await hasCompletedOrder(db, id));
-  if (isOwed) await provider.refund(id);
-  const status = isOwed ? 'refunded' : found;
-  await recordPaymentStatus(db, id, status);
-  if (status === 'paid') await closePaidPayment(db, orderId);
-  return status;
+  // Before the refund, which may fail: another process may have recorded the payment as over meanwhile.
+  await recordPaymentStatus(db, id, found);
+  const isOwed = found === 'paid' && !(isCurrent(recorded) && (await hasCompletedOrder(db, id)));
+  if (isOwed) {
+    await provider.refund(id);
+    await recordPaymentStatus(db, id, 'refunded');
+  }
+  if (found === 'paid' && !isOwed) await closePaidPayment(db, orderId);
+  return isOwed ? 'refunded' : found;
 }

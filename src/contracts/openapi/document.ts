@@ -2,9 +2,7 @@ import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from '
 import type { OrderRules } from '../fields';
 import { TAGS, toPaths } from './operation';
 import { orderOperations } from './order-operations';
-import { WEBHOOKS } from './outgoing-webhooks';
-import { SERVICE_PATHS } from './service-operations';
-import { webhookOperations } from './webhook-operations';
+import { WEBHOOKS, webhookOperations } from './webhook-operations';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
@@ -77,7 +75,7 @@ export function createOpenApiDocument({ api, rules, maxBodyBytes, version, guide
         : { url: api.publicUrl, description: 'The API' },
     ],
     tags: [...TAGS],
-    paths: { ...toPaths(basePath, [...orderOperations(rules), ...webhookOperations(rules)]), ...SERVICE_PATHS },
+    paths: toPaths(basePath, [...orderOperations(rules), ...webhookOperations(rules)]),
     webhooks: WEBHOOKS,
     components: {
       securitySchemes: {

@@ -1,13 +1,12 @@
-import type { CreatedOrderBody, OrderBody } from '../order-schemas';
-import type { RepaymentExampleBody } from '../repayment-schemas';
-import type { TimelineEntryBody } from '../timeline-schemas';
+import type { CreatedOrderBody, OrderBody, RepaymentExampleBody } from '../order-schemas';
 import type {
+  TimelineEntryBody,
   SignedWebhookBody,
   WebhookEventBody,
   WebhookSelectionBody,
   WebhookTestResult,
-} from '../webhook-response-schemas';
-import type { WebhookTest } from '../webhook-schemas';
+  WebhookTest,
+} from '../webhook-schemas';
 
 /** Examples of the document. All show the same order. */
 export const createdOrder: CreatedOrderBody = {

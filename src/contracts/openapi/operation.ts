@@ -1,14 +1,158 @@
 import { z } from 'zod';
-import type { ZodOpenApiLinksObject, ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
-import type { ProblemCode } from '../problem-table';
-import { IF_MATCH, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS, pick } from './headers';
-import { UNREADABLE, problemResponses } from './problem-responses';
+import type {
+  ZodOpenApiResponseObject,
+  ZodOpenApiResponsesObject,
+  ZodOpenApiLinksObject,
+  ZodOpenApiOperationObject,
+  ZodOpenApiPathsObject,
+} from 'zod-openapi';
+import { text } from '../order-schemas';
+import { type ProblemBody, PROBLEM_TYPE, exampleOf, problemSchema } from '../problem';
+import { PROBLEMS, type ProblemCode, problemEntry } from '../problem-table';
+
+/** Response headers by their names, each a component of its own. */
+export const HEADERS = asComponents({
+  'X-Request-Id': text(
+    'ID of the request: the one you sent if it was valid, otherwise a new one',
+    '0d2c9c6e-7e7b-4a53-9f0b-2f1f3f6f6c11',
+  ),
+  'Cache-Control': text('Responses must not be cached', 'no-store'),
+  RateLimit: text('Remaining requests and seconds until the reset, for each limit', '"key";r=999;t=10'),
+  'RateLimit-Policy': text('The limits that apply to the request: quota and window in seconds', '"key";q=1000;w=10'),
+  'Retry-After': text('Seconds to wait before repeating the request', '5'),
+  'WWW-Authenticate': text('The authentication scheme', 'Bearer'),
+  Allow: text('The methods that the path supports', 'DELETE, GET, HEAD'),
+  Location: text('Path of the new order', '/api/lending/edge/ecommerce/order/3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34/'),
+  'Idempotency-Replayed': z.literal('true').meta({
+    description: 'Present if this is the response to an earlier request with the same Idempotency-Key',
+  }),
+  'Order-Source': z.enum(['workflow', 'snapshot']).meta({
+    description: 'Where the order was read. Both sources include every acknowledged change.',
+  }),
+  ETag: text(
+    'Version of the content. Send it in If-None-Match to get 304 if nothing changed, or in If-Match to get 412 if something did.',
+    '"2"',
+  ),
+});
+
+function asComponents<T extends Record<string, z.ZodType>>(headers: T): T {
+  const all = Object.entries(headers).map(([id, header]) => [id, header.meta({ header: { id } })]);
+  return Object.fromEntries(all) as T;
+}
+
+/** Some of the headers. */
+export function pick(...names: (keyof typeof HEADERS)[]): Record<string, z.ZodType> {
+  return Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
+}
+
+/** A header that is present only in some cases. */
+export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
+  return header.optional().meta({ description: header.description });
+}
+
+/** Headers of every response except those to requests that cannot be read. */
+export const STANDARD_HEADERS = pick('X-Request-Id', 'Cache-Control', 'RateLimit', 'RateLimit-Policy');
+
+const param = (id: string, description: string, example: string) =>
+  z
+    .string()
+    .optional()
+    .meta({ description, examples: [example], param: { id } });
+
+export const IF_NONE_MATCH = param(
+  'If-None-Match',
+  'The `ETag` of an earlier response. If nothing has changed since, the response is 304 without a body.',
+  '"2"',
+);
+
+export const IF_MATCH = param(
+  'If-Match',
+  'The `ETag` of an earlier response, or several. If the order has another version by now, the response is 412, and ' +
+    'nothing changes.',
+  '"2"',
+);
+
+/** Headers that every request may send. */
+export const REQUEST_HEADERS = {
+  'X-Request-Id': param(
+    'X-Request-Id',
+    'Your ID for the request: up to 128 letters, digits and `_ . : / + = -`. An invalid ID is replaced.',
+    'checkout-4711',
+  ),
+  traceparent: param(
+    'traceparent',
+    'W3C Trace Context. The trace ID is logged, and webhooks about the change carry it; an invalid value is ignored.',
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  ),
+};
+
+/** The responses for these errors, by status. Each lists its codes, with an example of each. */
+export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
+  const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
+  return Object.fromEntries(
+    [...statuses].map((status) => [
+      String(status),
+      problemResponse([...new Set(codes)].filter((code) => PROBLEMS[code].status === status).sort()),
+    ]),
+  );
+}
+
+const components = new Map<ProblemCode, ZodOpenApiResponseObject>();
+
+/** A response with one code is a component. One with several codes belongs to its operation: it has no good name. */
+function problemResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
+  const [only] = codes;
+  if (only === undefined || codes.length > 1) return createResponse(codes);
+  const response = components.get(only) ?? { id: toPascalCase(only), ...createResponse(codes) };
+  components.set(only, response);
+  return response;
+}
+
+function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
+  const examples = codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleBody(code) }] as const);
+  return {
+    description: codes.map((code) => `[\`${code}\`](/docs/errors/#${code}): ${PROBLEMS[code].title}`).join('. '),
+    headers: z.object(headersOf(codes)),
+    content: { [PROBLEM_TYPE]: { schema: problemSchema, examples: Object.fromEntries(examples) } },
+  };
+}
+
+/** A header that only some of the codes have is optional. */
+function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
+  const each = codes.map((code): Record<string, z.ZodType> => ({
+    // Comes before the count.
+    ...(code === 'headers_too_large' ? pick('X-Request-Id', 'Cache-Control') : STANDARD_HEADERS),
+    ...pick(...(problemEntry(code).headers ?? [])),
+  }));
+  return Object.fromEntries(
+    Object.entries(Object.assign({}, ...each) as Record<string, z.ZodType>).map(([name, header]) => [
+      name,
+      each.every((headers) => name in headers) ? header : sometimes(header),
+    ]),
+  );
+}
+
+const exampleBody = (code: ProblemCode): ProblemBody =>
+  exampleOf(code).toBody(
+    '/api/lending/edge/ecommerce/order/3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34/',
+    '0d2c9c6e-7e7b-4a53-9f0b-2f1f3f6f6c11',
+  );
+
+function toPascalCase(code: string): string {
+  return code.replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
+}
+
+/** Responses to requests that cannot be read as HTTP, or have too many headers. They come before everything else. */
+export const UNREADABLE: ZodOpenApiResponsesObject = {
+  '400': { id: 'InvalidHttp', description: 'The request is not valid HTTP. The response has no body.' },
+  '408': { id: 'RequestTimeout', description: 'The request did not arrive in time. The response has no body.' },
+  ...problemResponses(['headers_too_large']),
+};
 
 export const TAGS = [
   { name: 'Orders', description: 'Create, retrieve, list and cancel orders.' },
   { name: 'Checkout', description: "Report the customer's progress. Requires a checkout key." },
   { name: 'Webhooks', description: 'Inspect and resend webhooks, test an endpoint, rotate the webhook secret.' },
-  { name: 'Service', description: 'Health checks and this document. No key is required.' },
 ] as const;
 
 /** Each by its name: a summary and the `data`; of a list, `next_cursor` too, unless it is the last page. */
@@ -19,7 +163,8 @@ export interface Operation {
   /** The method and the path below the base path, such as `GET /order/{order_id}/`. */
   route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}/`;
   operationId: string;
-  tag: (typeof TAGS)[number]['name'];
+  /** Default: Orders. */
+  tag?: (typeof TAGS)[number]['name'];
   summary: string;
   description: string;
   /** Default: a seller key. */
@@ -71,7 +216,7 @@ export function toPaths(basePath: string, operations: readonly Operation[]): Zod
 
 /** Adds the common headers and errors to an operation. */
 function toOperationObject(own: Operation): ZodOpenApiOperationObject {
-  const { operationId, tag, summary, description, key = 'seller', query, body, response, conditional } = own;
+  const { operationId, tag = 'Orders', summary, description, key = 'seller', query, body, response, conditional } = own;
   const etag = conditional && pick('ETag');
   const headers = z.object({ ...STANDARD_HEADERS, ...response.headers, ...etag });
   const errors = [

@@ -1,23 +1,21 @@
 import { z } from 'zod';
 import type { OrderRules } from '../fields';
-import { createdOrderSchema, orderSchema, sellerSchema } from '../order-schemas';
-import { repaymentExampleQuerySchema, repaymentExampleSchema } from '../repayment-schemas';
+import { createdOrderSchema, orderSchema, repaymentExampleSchema, sellerSchema } from '../order-schemas';
 import {
   createOrderRequestSchema,
   idempotencyKeySchema,
   orderListQuerySchema,
   progressRequestSchema,
+  repaymentExampleQuerySchema,
   simulateRequestSchema,
 } from '../request-schemas';
 import { approvedOrder, cancelledOrder, createdOrder, order, repaymentExample, seller } from './examples';
-import { HEADERS, pick, sometimes } from './headers';
-import type { Operation } from './operation';
+import { HEADERS, pick, sometimes, type Operation } from './operation';
 
 /** A link to an operation that takes the ID of the new order. */
 const ofNewOrder = (operationId: string) => ({ operationId, parameters: { order_id: '$response.body#/data/id' } });
 
 const retrieve = {
-  tag: 'Orders',
   description:
     'Returns the current state of an order. `Order-Source` shows whether it comes from the workflow or from the ' +
     'last saved snapshot.',
@@ -31,7 +29,6 @@ const retrieve = {
 } as const satisfies Partial<Operation>;
 
 const cancel = {
-  tag: 'Orders',
   description:
     'The order becomes UNSUCCESSFUL and gets a `cancelled_at`. If the order was declined, failed or expired, only ' +
     '`cancelled_at` is set. Cancelling again changes nothing. A SUCCESSFUL order cannot be cancelled. A cancelled ' +
@@ -52,7 +49,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /seller/{supplier_uuid}/order/',
     operationId: 'createOrder',
-    tag: 'Orders',
     summary: 'Create an order',
     description:
       'Creates an order. Send the customer to its `order_url`. Orders cannot be edited: to change the amount, cancel ' +
@@ -110,7 +106,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /seller/{supplier_uuid}/order/',
     operationId: 'listOrders',
-    tag: 'Orders',
     summary: "List a seller's orders",
     description:
       'Lists orders as of their last saved change, newest first: by `created_at`, or by last change with `updated_from`.',
@@ -141,7 +136,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /seller/{supplier_uuid}/connection_check/',
     operationId: 'checkConnection',
-    tag: 'Orders',
     summary: 'Check an API key and seller ID',
     description: 'Returns 200 if the key is valid and belongs to the seller. Useful on the settings page of a plugin.',
     response: {
@@ -153,7 +147,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /seller/{supplier_uuid}/repayment_example/',
     operationId: 'retrieveRepaymentExample',
-    tag: 'Orders',
     summary: 'Retrieve an example of repayments',
     description:
       'The repayments of an amount, before any order exists, for product and cart pages. Public: browsers call it ' +
@@ -205,7 +198,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /order/{order_id}/simulate/',
     operationId: 'simulateProgress',
-    tag: 'Orders',
     summary: "Simulate the customer's progress",
     description:
       'Sandbox accounts only: moves an order as `reportProgress` does, so that automated tests of a shop need no browser. ' +

@@ -1,13 +1,17 @@
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { OrderRules } from '../fields';
-import { timelineEntrySchema } from '../timeline-schemas';
 import {
+  timelineEntrySchema,
   rotatedSecretSchema,
   signedWebhookSchema,
   webhookEventSchema,
   webhookHeadersSchema,
   webhookSelectionSchema,
   webhookTestResultSchema,
-} from '../webhook-response-schemas';
+  orderStatusChangedSchema,
+  webhookTestSchema,
+} from '../webhook-schemas';
 import {
   resendWebhooksRequestSchema,
   rotateSecretRequestSchema,
@@ -16,14 +20,24 @@ import {
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../webhook-request-schemas';
-import { signedWebhook, timeline, webhookEvent, webhookSelection, webhookTestResult } from './examples';
+import {
+  signedWebhook,
+  timeline,
+  webhookEvent,
+  webhookSelection,
+  webhookTestResult,
+  approvedOrder,
+  testWebhook,
+} from './examples';
 import type { Operation } from './operation';
 
-export const webhookOperations = (rules: OrderRules): Operation[] => [
+export const webhookOperations = (rules: OrderRules): Operation[] =>
+  operations(rules).map((operation) => ({ ...operation, tag: 'Webhooks' }));
+
+const operations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /order/{order_id}/timeline/',
     operationId: 'retrieveTimeline',
-    tag: 'Webhooks',
     summary: 'Retrieve the timeline of an order',
     description:
       'Lists every change, every refused signal to the workflow and every attempt to deliver a webhook, oldest first. A ' +
@@ -39,7 +53,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /seller/{supplier_uuid}/webhook_event/',
     operationId: 'listWebhooks',
-    tag: 'Webhooks',
     summary: "List a seller's webhooks",
     description:
       'Lists webhooks, newest first. A `webhook_event` is one webhook with its delivery state. `state=exhausted` lists ' +
@@ -55,7 +68,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'GET /webhook_event/{webhook_id}/',
     operationId: 'retrieveWebhook',
-    tag: 'Webhooks',
     summary: 'Retrieve a webhook as it is sent',
     description:
       'Returns the exact body and the headers of an attempt now, with a valid signature and without your static headers. ' +
@@ -69,7 +81,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /webhook_event/{webhook_id}/resend/',
     operationId: 'resendWebhook',
-    tag: 'Webhooks',
     summary: 'Resend a webhook',
     description:
       'Sends the webhook again now, in any state, with the same ID and body. If the attempt succeeds, the webhook ' +
@@ -86,7 +97,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /seller/{supplier_uuid}/webhook_event/resend/',
     operationId: 'resendWebhooks',
-    tag: 'Webhooks',
     summary: 'Resend many webhooks',
     description:
       'Resends the webhooks in one state, or those created since a time, or both: the oldest first, about four a second, ' +
@@ -113,7 +123,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /seller/{supplier_uuid}/webhook_test/',
     operationId: 'testEndpoint',
-    tag: 'Webhooks',
     summary: 'Test an endpoint',
     description:
       'Sends a signed `webhook.test` from the same machines and with the same rules as every other webhook, and ' +
@@ -131,7 +140,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'PUT /seller/{supplier_uuid}/webhook_headers/',
     operationId: 'setWebhookHeaders',
-    tag: 'Webhooks',
     summary: 'Set static headers',
     description:
       'Sets up to five headers that every webhook to one origin carries, test webhooks included, for example an ' +
@@ -158,7 +166,6 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
   {
     route: 'POST /seller/{supplier_uuid}/webhook_secret/rotate/',
     operationId: 'rotateWebhookSecret',
-    tag: 'Webhooks',
     summary: 'Rotate the webhook secret',
     description:
       'Creates a new webhook secret. Older secrets stay active for at most `overlap_seconds`, so that you can update your ' +
@@ -185,3 +192,108 @@ export const webhookOperations = (rules: OrderRules): Operation[] => [
     errors: ['too_many_webhook_secrets'],
   },
 ];
+
+/** Headers of Standard Webhooks 1.0. */
+const webhookHeaders = z.object({
+  'webhook-id': z.uuid().meta({
+    description: 'ID of the webhook, the same for every attempt. Use it to detect duplicates.',
+    examples: [webhookEvent.id],
+  }),
+  'webhook-timestamp': z.string().meta({
+    description: 'Time of this attempt in Unix seconds. Reject a difference of more than five minutes.',
+    examples: ['1795251600'],
+    pattern: String.raw`^\d+$`,
+  }),
+  'webhook-signature': z.string().meta({
+    description:
+      'HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`: one `v1,<base64>` for each active secret, separated ' +
+      'by spaces',
+    examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
+    pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$',
+  }),
+  traceparent: z.string().optional().meta({ description: 'W3C Trace Context of the request that made the change' }),
+  'Accept-Encoding': z.string().meta({ description: 'The response is logged as it arrives', examples: ['identity'] }),
+  'User-Agent': z.string().meta({ description: 'The sender', examples: ['order-service-webhooks/1'] }),
+});
+
+const RETRY_AFTER = {
+  'Retry-After': {
+    description: 'Requested wait before the next attempt, in seconds or as an HTTP date',
+    schema: { type: 'string' as const },
+  },
+};
+
+const RETRY_LATER = {
+  description:
+    'A failure. The schedule makes no attempt before `Retry-After`, up to 24 hours, or up to one hour if a later webhook ' +
+    'of the order is waiting. A requested resend ignores it.',
+  headers: RETRY_AFTER,
+};
+
+function webhook(
+  operationId: string,
+  summary: string,
+  description: string,
+  schema: z.ZodType,
+  example: unknown,
+): ZodOpenApiOperationObject {
+  return {
+    operationId,
+    // No tags: generators would merge these operations into the class of the operations that have the tag.
+    summary,
+    description,
+    // Webhooks are authenticated by their signature.
+    security: [],
+    requestParams: { header: webhookHeaders },
+    requestBody: { required: true, content: { 'application/json': { schema, example } } },
+    responses: {
+      '2XX': { description: 'Accepted. Respond within 15 seconds and process the webhook afterwards.' },
+      '410': {
+        description: 'Disables the webhooks of this order: none is sent until a resend of one of them succeeds.',
+      },
+      '429': RETRY_LATER,
+      '503': RETRY_LATER,
+      default: {
+        description:
+          'A failure. Redirects are not followed. Up to ten attempts are made over about three days, or five if a ' +
+          'later webhook of the order is waiting.',
+      },
+    },
+  };
+}
+
+export const WEBHOOKS: ZodOpenApiPathsObject = {
+  'order.status_changed': {
+    post: webhook(
+      'onOrderStatusChanged',
+      'The status of an order changed',
+      'Sent to the `webhook_url` of the order for each status change after CREATED. Webhooks of one order are sent ' +
+        'in order, one at a time, at least once. Every attempt has the same body. A resend ignores the order: it can ' +
+        'arrive after a newer webhook. So process each `webhook-id` once, and do not apply the status of a webhook whose ' +
+        '`sequence` is not higher than the highest of the order so far. A gap in `sequence` means that a webhook was given ' +
+        'up or disabled. You need not wait for it: the newer webhook has the current state.',
+      orderStatusChangedSchema,
+      {
+        type: 'order.status_changed',
+        timestamp: '2026-11-21T09:00:00.000Z',
+        data: {
+          order: approvedOrder,
+          previous_status: 'PENDING',
+          event: 'approved',
+          sequence: 2,
+          actor: 'checkout',
+          reason: null,
+        },
+      },
+    ),
+  },
+  'webhook.test': {
+    post: webhook(
+      'onWebhookTest',
+      'A test of a webhook endpoint',
+      'Sent once for each `testEndpoint` request. It belongs to no order and is not repeated.',
+      webhookTestSchema,
+      testWebhook,
+    ),
+  },
+};

@@ -265,7 +265,7 @@ create table application (
   browser_digest bytea,
   -- Counts how often the application has moved to another browser. The code for the next move is calculated from it.
   code_number integer not null default 0,
-  -- When the lender first replied that it decides later.
+  -- When the lender first replied that it decides later. Null if the customer has to act at the lender since.
   referred_at timestamptz,
   -- The lender's page where the customer has to act, until the customer comes back or the lender decides.
   action_url text,
@@ -276,7 +276,7 @@ create table application (
   decline_code text,
   -- What is repaid and when, if the lender approved.
   offer jsonb,
-  -- When the customer agreed to the offer, by the clock of the process that showed it, or when a payment was confirmed.
+  -- When the customer agreed to the offer, by the clock of the process that showed it.
   agreed_at timestamptz,
   -- When the order was found closed, so that nothing is left to do.
   closed_at timestamptz,
@@ -305,9 +305,9 @@ create table payment (
   started_at timestamptz not null default now(),
   -- When the bank first reported that the customer has approved it.
   approved_at timestamptz,
-  -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it.
-  closed_at timestamptz,
-  check (status not in ('refused', 'cancelled', 'refunded') or closed_at is not null)
+  -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it. Null again if the bank
+  -- reports a payment that was refused or cancelled as paid: it has to be refunded.
+  closed_at timestamptz
 );
 create unique index payment_current on payment (order_id) where status in ('pending', 'processing', 'paid');
 create index payment_by_order on payment (order_id, started_at desc);

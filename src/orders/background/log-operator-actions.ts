@@ -1,5 +1,6 @@
+import { promisify } from 'node:util';
 import type { Logger } from 'pino';
-import { takeActionsToLog } from '../../db/operator-actions';
+import { logActions } from '../../db/operator-actions';
 import type { Db } from '../../db/pool';
 import { reportOperatorAction } from '../../telemetry/report';
 
@@ -14,7 +15,11 @@ export function logOperatorActions(db: Db, log: Logger): () => Promise<void> {
   let running = Promise.resolve();
   const run = async (): Promise<void> => {
     try {
-      for (const action of await takeActionsToLog(db, BATCH)) reportOperatorAction(log, action);
+      await logActions(db, BATCH, async (actions) => {
+        for (const action of actions) reportOperatorAction(log, action);
+        // A restore needs these lines.
+        await promisify(log.flush.bind(log))();
+      });
     } catch (error) {
       log.debug({ err: error }, 'actions of operators not read, retrying later');
     }

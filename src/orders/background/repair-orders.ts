@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { findOrdersById, findOrdersToResume } from '../../db/find-orders';
 import { deleteStartRequests, findWaitingOrders } from '../../db/start-requests';
 import type { Db } from '../../db/pool';
+import { markRowBehind } from '../../db/save-order';
 import { isFinal } from '../../domain/status';
 import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
 import type { ListedRun } from '../../temporal/list-runs';
@@ -10,7 +11,7 @@ import { startDelayMs } from '../start-orders';
 
 /** Orders that one round handles, and calls that it makes at the same time. */
 const BATCH = 200;
-const AT_ONCE = 10;
+const AT_ONCE = 4;
 /** How far back a round looks for closed runs: longer than workers are down for a deployment. */
 const LOOK_BACK_MS = 86_400_000;
 /** A run is listed some time after it has closed, and clocks differ. */
@@ -30,9 +31,9 @@ interface Dependencies {
  * Creates a function that starts the workflows of orders that have waited for longer than `ageMs`: the API could not
  * start them.
  */
-export function createLateStarts({ db, workflows }: Dependencies, ageMs: number): () => Promise<void> {
-  return async () => {
-    for (let found = BATCH; found === BATCH;) {
+export function createLateStarts({ db, workflows }: Dependencies, ageMs: number): (stop: AbortSignal) => Promise<void> {
+  return async (stop) => {
+    for (let found = BATCH; found === BATCH && !stop.aborted;) {
       const orders = await findOrdersById(db, await findWaitingOrders(db, ageMs, BATCH));
       found = orders.length;
       const started: string[] = [];
@@ -46,7 +47,8 @@ export function createLateStarts({ db, workflows }: Dependencies, ageMs: number)
 
 /**
  * Creates a function that resumes, from their rows, orders whose run was terminated, failed or timed out while
- * something is left to do. A reset terminates a run too: the run that follows it may lack changes.
+ * something is left to do. A reset terminates a run too: the run that follows it may lack changes. A row of a restored
+ * backup, which lacks changes of the run, waits for `reconcile`.
  */
 export function createResumes({ db, workflows, log }: Dependencies): () => Promise<void> {
   let since = Date.now() - LOOK_BACK_MS;
@@ -61,6 +63,15 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
         // One that has not read the row yet will. The cancel of a closed order is in the row alone.
         if (!saved || saved.version >= order.version || isFinal(saved.status)) return;
         await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
+      } else if (run) {
+        const saved = await workflows.query(order.id, TIMEOUT_MS).catch((error: unknown) => {
+          // One whose tasks fail cannot be asked.
+          if (run.hasCompleted) throw error;
+        });
+        if (saved && (await markRowBehind(db, order.id, saved.version))) {
+          log.error({ order_id: order.id }, 'the row lacks changes of a closed run: run reconcile');
+          return;
+        }
       }
       await workflows.resume(order);
       replacedRuns.inc({ reason: 'closed' });

@@ -1,5 +1,5 @@
 import { BUSINESS, type Customer, customerAt, newCustomer, startCheckout, useCheckout } from '../../support/checkout';
-import { isRunning, timelineOf } from '../../support/orders';
+import { isRunning, timelineOf, untilDue } from '../../support/orders';
 import { startProxy } from '../../support/proxy';
 import { until } from '../../support/until';
 
@@ -44,7 +44,8 @@ describe('while Temporal is unavailable', () => {
   });
 
   test('an agreement is saved, the page states that the order is being completed, and it is completed later', async () => {
-    const stack = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '10000' }, address: proxy.address });
+    const env = { UPDATE_TIMEOUT_MS: '10000', ORDER_EXPIRES_AFTER_MS: '30000' };
+    const stack = await startCheckout({ env, address: proxy.address });
     const { id, order_url: url } = (await stack.api.create({ redirect_url: REDIRECT })).body.data;
     await until(() => isRunning(stack.client, id), 'the workflow runs');
     const customer = customerAt(url);
@@ -54,6 +55,7 @@ describe('while Temporal is unavailable', () => {
     expect([page.status, page.heading]).toEqual([200, 'We are completing your order']);
     expect(page.headers.get('Refresh')).toBe(`5;url=${new URL(url).pathname}return/`);
     expect((await customer.submit('confirmation', {})).heading).toBe('We are completing your order');
+    await untilDue(stack.db, id);
     proxy.restore();
     await until(async () => (await customer.look()).heading === 'Your order is complete', 'it is completed');
     expect((await customer.look('return/')).headers.get('Refresh')).toBe(`15;url=${REDIRECT}&orderId=${id}`);

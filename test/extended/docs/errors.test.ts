@@ -18,8 +18,8 @@ test.each(PROBLEM_CODES)(
   'the API returns %s as docs/sellers/errors.md and the OpenAPI document show it',
   async (code) => {
     const response = await PROVOCATIONS[code](stack);
-    const { status, title, cause, cure, example, headers = [] } = problemEntry(code);
-    const { detail, errors = [{ code, detail }], members } = example;
+    const { status, title, cause, cure, detail, members, headers = [] } = problemEntry(code);
+    const { errors = [{ code, detail }] } = problemEntry(code);
     const problem = expectProblem(response, status, code);
     const ofRequest = { type: '', instance: '', request_id: '' };
     expect(normalize({ ...problem, ...ofRequest })).toEqual(

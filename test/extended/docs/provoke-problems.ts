@@ -122,5 +122,3 @@ async function withApi(
     await server.stop();
   }
 }
-
-/** Sends an incomplete request to the API's HTTP server, with short timeouts. */

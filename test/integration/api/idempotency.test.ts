@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
 import { BASE, apiOf } from '../../support/api';
+import { misfits } from '../../support/contract';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { createSeller, log, useStack } from '../../support/stack';
@@ -129,6 +130,9 @@ describe('a call that repeats its Idempotency-Key', () => {
 });
 
 describe('an Idempotency-Key', () => {
+  const isDocumented = (key: string): boolean =>
+    misfits(['components', 'parameters', 'Idempotency-Key', 'schema'], key).length === 0;
+
   test.each([
     'a',
     'x'.repeat(255),
@@ -136,6 +140,7 @@ describe('an Idempotency-Key', () => {
     '"quoted"',
     '!#$%&()*+,-./:;<=>?@[]^_`{|}~',
   ])('may be %s', async (key) => {
+    expect(isDocumented(key)).toBe(true);
     expect((await create(key, { reference: randomUUID() })).status).toBe(201);
   });
 
@@ -144,6 +149,7 @@ describe('an Idempotency-Key', () => {
     ['a"b\\c', String.raw`"a\"b\\c"`],
     ['x'.repeat(255), `"${'x'.repeat(255)}"`],
   ])('is the same key as it is and as a quoted string: %s and %s', async (bare, quoted) => {
+    expect([bare, quoted].map(isDocumented)).toEqual([true, true]);
     const seller = await createSeller(stack.db);
     const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
     const first = await create(bare, { reference: 'quoted' }, api);
@@ -166,6 +172,7 @@ describe('an Idempotency-Key', () => {
     '"a\\b"',
     '"a";p=1',
   ])('returns 400 if it is %j', async (key) => {
+    expect(isDocumented(key)).toBe(false);
     expectProblem(await create(key, { reference: 'bad key' }), 400, 'invalid_idempotency_key');
     expect(await countOf('bad key')).toBe(0);
   });

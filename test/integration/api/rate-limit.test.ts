@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type * as RequestCounters from '../../../src/api/request-counter';
 import { updateAccount } from '../../../src/db/accounts';
-import { deleteEndedCounts } from '../../../src/db/rate-limits';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
 import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
@@ -299,16 +298,6 @@ test('a call that costs more than the limit takes the whole limit', async () => 
   const { status, headers } = await testWebhook();
   expect([status, headers.get('RateLimit')]).toEqual([400, expect.stringMatching(/^"seller";r=0;/)]);
   expectRateLimited(await testWebhook(), 'seller');
-});
-
-test('counts of ended windows are deleted', async () => {
-  const { db } = database;
-  const insert = (key: string, ageMs: number) =>
-    db.query('insert into rate_limit (key, points, expire) values ($1, 1, $2)', [key, Date.now() - ageMs]);
-  await insert('old', 70_000);
-  await insert('recent', 10_000);
-  await deleteEndedCounts(db, 60_000);
-  expect((await db.query('select key from rate_limit')).rows).toEqual([{ key: 'recent' }]);
 });
 
 describe('without Postgres', () => {

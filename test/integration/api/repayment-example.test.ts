@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { repaymentExampleSchema } from '../../../src/contracts/repayment-schemas';
+import { repaymentExampleSchema } from '../../../src/contracts/order-schemas';
 import { updateAccount } from '../../../src/db/accounts';
 import { BASE } from '../../support/api';
 import { customerAt } from '../../support/checkout';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { timelineEntrySchema } from '../../../src/contracts/timeline-schemas';
 import {
+  timelineEntrySchema,
   rotatedSecretSchema,
   signedWebhookSchema,
   webhookEventSchema,
   webhookSelectionSchema,
   webhookTestResultSchema,
-} from '../../../src/contracts/webhook-response-schemas';
+} from '../../../src/contracts/webhook-schemas';
 import { activeWebhookSecrets } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Api, apiOf, BASE } from '../../support/api';

@@ -37,6 +37,7 @@ test('while the bank is unavailable, the link to reload the page carries the pat
   await customer.look();
   await customer.send('choice', { payment_term: 'PAY_NOW' });
   await customer.send('payment', { bank: 'oak' });
+  await customer.look();
   for (const page of [await customer.look('bank/'), await customer.send('payment/cancel', {})]) {
     expect([page.status, page.heading]).toEqual([503, 'The bank is not responding']);
     expect(buttonTarget(page)).toBe(`/shop/pay/${link}/`);

@@ -13,11 +13,12 @@ import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/p
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
-import { type Lender, type LenderAnswer, type Lenders, LenderUnavailable } from '../../../src/checkout/lender/lender';
+import { type CallLender, guardLenders } from '../../../src/checkout/guard-providers';
+import type { Lender, LenderAnswer, Lenders } from '../../../src/checkout/lender/lender';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+import { checkoutState } from '../../../src/checkout/checkout-state';
 import { createOrderCore } from '../../../src/checkout/order-core';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
-import { holdExpirySignal } from '../../../workflows/messages';
 import { apiOf } from '../../support/api';
 import {
   BUSINESS,
@@ -30,7 +31,7 @@ import {
   startCheckout,
 } from '../../support/checkout';
 import { storedText } from '../../support/history';
-import { openOrder, timelineOf } from '../../support/orders';
+import { openOrder, timelineOf, untilDue } from '../../support/orders';
 import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { useResource } from '../../support/use-resource';
@@ -123,6 +124,14 @@ describe('what the API could not start is started by a worker', () => {
     const id = await openOrder(stack, {}, ['signup_started', 'failed']);
     await insertPayment(id, '2 minutes');
     await until(async () => (await paymentStatus(id)) === 'cancelled', 'the payment is cancelled');
+  });
+
+  test('a payment that the bank has confirmed after it was recorded as refused, which is refunded', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    const payment = await insertPayment(id, '2 minutes', 'refused');
+    await payAtBank(payment);
+    await until(async () => (await paymentStatus(id)) === 'refunded', 'the payment is refunded');
+    expect([await isRefundedAtBank(payment), await statusOfRow(id)]).toEqual([true, 'PENDING']);
   });
 });
 
@@ -326,17 +335,18 @@ describe('the expiry', () => {
     () => startCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '20000', SANDBOX_REFERRAL_MS: '60000' } }),
     (started) => started.stop(),
   );
-  const untilDue = (id: string) =>
-    until(async () => {
-      const { rowCount } = await expiring.db.query('select from orders where id = $1 and expires_at < now()', [id]);
-      return rowCount === 1;
-    }, 'the expiry is due');
+  /** Instead of waiting for minutes. A run that reads the row again finds that the hold has ended. */
+  async function endHold(id: string): Promise<void> {
+    await expiring.db.query('update orders set held_until = now() where id = $1', [id]);
+    await expiring.client.workflow.getHandle(`order-${id}`).terminate('a test');
+    await until(async () => (await statusOf(id)) === 'UNSUCCESSFUL', 'the order expires', 90_000);
+  }
   const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.status;
 
   test('waits while a payment is in progress, which then completes the order', async () => {
     const { id, customer } = await newCustomer(expiring);
     const bankPage = await customer.startPayment();
-    await untilDue(id);
+    await untilDue(expiring.db, id);
     const page = await customer.decideAtBank(bankPage, 'approved');
     expect([page.heading, await statusOf(id)]).toEqual(['Your order is complete', 'SUCCESSFUL']);
   }, 120_000);
@@ -344,24 +354,22 @@ describe('the expiry', () => {
   test('follows when the hold ends after a payment that was not made, and no further one can be started', async () => {
     const { id, customer } = await newCustomer(expiring);
     const bankPage = await customer.startPayment();
-    await untilDue(id);
+    await untilDue(expiring.db, id);
     await customer.decideAtBank(bankPage, 'refused');
     await expiring.client.workflow.getHandle(`checkout-${id}`).result();
     expect(await statusOf(id)).toBe('PENDING');
-    await customer.submit('payment', { bank: 'oak' });
+    const page = await customer.submit('payment', { bank: 'oak' });
+    expect(page.text).toContain('no payment can be started');
     const { rows } = await expiring.db.query('select status from payment where order_id = $1', [id]);
     expect(rows).toEqual([{ status: 'refused' }]);
-    // Ends the hold, which would take minutes.
-    const run = expiring.client.workflow.getHandle(`order-${id}`);
-    await run.signal(holdExpirySignal, new Date().toISOString());
-    await run.result();
+    await endHold(id);
     expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired', to_status: 'UNSUCCESSFUL' });
   }, 120_000);
 
   test('waits while the lender decides, and then leaves the customer the time that was left', async () => {
     const { id, customer } = await newCustomer(expiring);
     await customer.apply({ email: 'referred@example.com' });
-    await untilDue(id);
+    await untilDue(expiring.db, id);
     expect(await statusOf(id)).toBe('PENDING');
     // The lender has taken an hour.
     await endReferral(expiring.db, id);
@@ -379,10 +387,8 @@ describe('the expiry', () => {
     await customer.leaveAtBank(bankPage, 'slow');
     // Afterwards: a payment this old that its customer has not approved is cancelled at the bank.
     await expiring.db.query("update payment set started_at = now() - interval '25 hours' where order_id = $1", [id]);
-    const run = expiring.client.workflow.getHandle(`order-${id}`);
-    await untilDue(id);
-    await run.signal(holdExpirySignal, new Date().toISOString());
-    await run.result();
+    await untilDue(expiring.db, id);
+    await endHold(id);
     expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired' });
     await expiring.db.query(`update sandbox_payment set decided_at = now() - interval '1 hour'
       where id = (select id from payment where order_id = '${id}')`);
@@ -393,28 +399,32 @@ describe('the expiry', () => {
 
 /** For activities that neither report nor hold the expiry. */
 const NO_WORKFLOWS = {} as OrderWorkflows;
-const holdExpiry = jest.fn<Promise<void>, [order: unknown, until: Date]>(() => Promise.resolve());
+const holdExpiry = jest.fn<Promise<void>, [orderId: string, until: Date]>(() => Promise.resolve());
 beforeEach(() => holdExpiry.mockClear());
 
-/** Runs one activity with these lenders, and this bank for sandbox accounts. */
+/** Runs one activity with these lenders, or this bank for sandbox accounts. */
 function call<T>(
   make: (activities: CheckoutActivities) => Promise<T>,
-  lenders: Lenders = NO_LENDERS,
+  callLender: CallLender,
   bank?: PaymentProvider,
 ): Promise<T> {
   const activities = createCheckoutActivities({
     db: stack.db,
-    lenders,
+    callLender,
     payments: { sandbox: bank, live: undefined },
     core: { ...createOrderCore({ db: stack.db, workflows: NO_WORKFLOWS }), holdExpiry },
     checkoutBaseUrl: 'https://pay.example',
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() => make(activities));
 }
-const NO_LENDERS: Lenders = { sandbox: undefined, live: undefined };
-const askLender = (id: string, lenders: Lenders, bank?: PaymentProvider) =>
-  call((activities) => activities.askLender(id), lenders, bank);
-const askBank = (id: string, bank?: PaymentProvider) => call((activities) => activities.askBank(id), NO_LENDERS, bank);
+const askLender = (id: string, lenders: Lenders, deadlineMs = 25_000) =>
+  call((activities) => activities.askLender(id), guardLenders(lenders, { deadlineMs }));
+const askBank = (id: string, bank?: PaymentProvider) =>
+  call(
+    (activities) => activities.askBank(id),
+    () => Promise.reject(new Error('not used')),
+    bank,
+  );
 /** An order with an application in a new live account. */
 async function appliedLive(): Promise<string> {
   const seller = await createSeller(stack.db, undefined, { sandbox: true });
@@ -467,6 +477,31 @@ describe('one call of the activity', () => {
     expect(holdExpiry).not.toHaveBeenCalled();
   });
 
+  test('a referral after an action at the lender holds the expiry, and the lender is asked when the customer returns', async () => {
+    const id = await appliedLive();
+    await stack.db.query(`update orders set expires_at = now() + interval '5 minutes' where id = $1`, [id]);
+    const ask = (answer: LenderAnswer) =>
+      askLender(id, { sandbox: unreachable, live: answering(() => Promise.resolve(answer)) });
+    const acting = ask({ kind: 'action_required', url: 'https://lender.example/1', askAgainMs: 1000 });
+    await expect(acting).rejects.toThrow('the customer has to act on a page of the lender');
+    holdExpiry.mockClear();
+    await expect(ask({ kind: 'referred', askAgainMs: 3_600_000 })).rejects.toThrow('the lender decides later');
+    expect(holdExpiry.mock.calls.at(-1)![1].getTime()).toBeGreaterThan(Date.now() + 3_600_000);
+    async function state() {
+      const application = await findApplication(stack.db, id);
+      return checkoutState({ order: (await findOrder(stack.db, id))!, application, payment: undefined });
+    }
+    expect(await state()).toBe('referred');
+    // The next question holds it too, although the customer has not come back.
+    holdExpiry.mockClear();
+    await expect(ask({ kind: 'referred', askAgainMs: 1000 })).rejects.toThrow('the lender decides later');
+    expect(holdExpiry).toHaveBeenCalledTimes(2);
+    expect(await recordReturn(stack.db, id)).toBe(true);
+    const again = ask({ kind: 'action_required', url: 'https://lender.example/2', askAgainMs: 1000 });
+    await expect(again).rejects.toThrow('the customer has to act on a page of the lender');
+    expect(await state()).toBe('action-required');
+  });
+
   test('an answer about an application that the customer has replaced is ignored', async () => {
     const id = await appliedLive();
     const first = (await findApplication(stack.db, id))!;
@@ -479,19 +514,6 @@ describe('one call of the activity', () => {
     expect(await askLender(id, { sandbox: unreachable, live: late })).toBeNull();
     const second = (await findApplication(stack.db, id))!;
     expect([second.id === first.id, second.decision]).toEqual([false, null]);
-  });
-
-  test('a late approval is ignored once the customer pays now after a decline', async () => {
-    const id = await applied(stack, 'jo@bloggs.example', { notify: false });
-    const { id: application } = (await findApplication(stack.db, id))!;
-    const bank = { banks: [] } as unknown as PaymentProvider;
-    const late = answering(async () => {
-      await recordDecision(stack.db, application, { kind: 'declined', code: 'other' });
-      await insertPayment(id);
-      return { kind: 'approved', offer: NO_OFFER };
-    });
-    expect(await askLender(id, { sandbox: late, live: undefined }, bank)).toBeNull();
-    expect((await findApplication(stack.db, id))!.decision).toMatchObject({ kind: 'declined' });
   });
 
   test('an unavailable bank fails it with a type of its own', async () => {
@@ -557,26 +579,18 @@ describe('one call of the activity', () => {
     expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toBeNull();
   });
 
-  test('a call to a lender that does not answer is aborted before Temporal ends it, and fails so that it is retried', async () => {
+  test('a call to a lender that does not answer is aborted, and fails so that it is retried', async () => {
     const id = await appliedLive();
-    // Less than the 30 s of the activity, after which the failure would not name the lender.
-    const timeoutMs = 25_000;
-    const { setTimeout: original } = globalThis;
-    const spy = jest
-      .spyOn(globalThis, 'setTimeout')
-      .mockImplementation((run: () => void, ms?: number) => original(run, ms === timeoutMs ? 100 : ms));
-    const hanging = answering(
-      (_, signal) =>
-        new Promise((__, reject) => {
-          signal.addEventListener('abort', () => reject(new LenderUnavailable('no answer in time')));
-        }),
-    );
-    await expect(askLender(id, { sandbox: unreachable, live: hanging })).rejects.toMatchObject({
-      message: 'no answer in time',
+    const aborted = jest.fn();
+    const hanging = answering((_, signal) => {
+      signal.addEventListener('abort', aborted);
+      return new Promise(() => undefined);
+    });
+    await expect(askLender(id, { sandbox: unreachable, live: hanging }, 50)).rejects.toMatchObject({
+      message: 'the lender has not answered within 50 ms',
       nonRetryable: false,
     });
-    expect(spy).toHaveBeenCalledWith(expect.anything(), timeoutMs);
-    spy.mockRestore();
+    expect(aborted).toHaveBeenCalledTimes(1);
   });
 
   test('the late answer of a call that was given up changes nothing after the next call has a decision', async () => {

@@ -1,22 +1,17 @@
-import type { Lender, LenderAnswer } from '../../../src/checkout/lender/lender';
+import type { Lender } from '../../../src/checkout/lender/lender';
 import type { PaymentProvider } from '../../../src/checkout/payments/payment-provider';
 import { apiOf } from '../../support/api';
-import { BUSINESS, applied, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
 import { createSeller } from '../../support/stack';
-import { until } from '../../support/until';
 
 /** Adapters as an operator connects them: see docs/lenders/connect.md. */
 const mockLender: Lender = {
   reviewTime: 'about 2 hours',
   quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }] }),
   decide: ({ amountPence }) =>
-    Promise.resolve(
-      mockFirstAnswers.shift() ?? { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence }] } },
-    ),
+    Promise.resolve({ kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence }] } }),
 };
-/** Given once each, before the lender approves. */
-const mockFirstAnswers: LenderAnswer[] = [];
 const mockBank: PaymentProvider = {
   name: 'Open Pay',
   regulation: 'Open Pay Ltd is authorised by the Financial Conduct Authority (number 900000).',
@@ -64,11 +59,4 @@ test('an order of a sandbox account uses the sandbox even if a live lender and b
   expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).text).toContain('Oak Bank');
   const declined = await customer.apply({ email: 'declined@example.com' });
   expect(declined.heading).toBe('Pay later was not approved');
-});
-
-test('the lender is asked again about a referred application, when it has asked for that', async () => {
-  mockFirstAnswers.push({ kind: 'referred', askAgainMs: 1 });
-  const id = await applied(stack, 'jo@bloggs.example');
-  await until(async () => (await statusOfOrder(stack, id)) === 'APPROVED', 'the order is approved');
-  expect(mockFirstAnswers).toEqual([]);
 });

@@ -64,7 +64,7 @@ const FORMS: [form: string, path: string, open: Open, fields: Record<string, str
   ['of the agreement', 'confirmation', apply('jo@b.example'), { agree: 'yes', agreed_on: londonDate(new Date()) }],
   ['of the code', 'continue', openInOtherBrowser, { code: '0000-0000' }],
   ['of the bank', 'payment', choose('PAY_NOW'), { bank: 'oak' }],
-  ['that cancels a payment', 'payment/cancel', startPayment, {}],
+  ['that cancels a payment', 'payment/cancel', startPayment, { payment_id: '' }],
   // The path of the page itself.
   ["of the sandbox bank's page", '.', openBankPage, { customer: 'approved', decision: 'approve' }],
 ];

@@ -147,6 +147,21 @@ test.concurrent('choosing another bank while a payment is in progress shows whic
   expect(await paymentsOf(id)).toEqual(['pending']);
 });
 
+test.concurrent('"Choose another bank" in a tab cancels the payment that the tab shows, and no later one', async () => {
+  const { id, customer } = await newOrder();
+  await customer.startPayment();
+  const first = (await paymentOf(id)).id;
+  const cancel = async (payment: string) => {
+    await customer.look();
+    await customer.submit('payment/cancel', { payment_id: payment });
+    return customer.look();
+  };
+  expect((await cancel(first)).heading).toBe('Choose your bank');
+  await customer.submit('payment', { bank: 'harbour' });
+  expect((await cancel(first)).heading).toBe('Approve the payment at Harbour Bank');
+  expect(await paymentsOf(id)).toEqual(['cancelled', 'pending']);
+});
+
 test.concurrent('a payment that nobody approves is cancelled by the bank after 15 minutes', async () => {
   const { id, customer } = await newOrder();
   const bankPage = await customer.startPayment();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import { finishAction, insertAction, takeActionsToLog } from '../../../src/db/operator-actions';
+import { finishAction, insertAction, logActions } from '../../../src/db/operator-actions';
 import { registry } from '../../../src/telemetry/metrics';
 import { reportOperatorAction } from '../../../src/telemetry/report';
 import { useDatabase } from '../../support/database';
@@ -17,9 +17,13 @@ async function start(age = '0 s'): Promise<string> {
 
 /** Logs what is to be logged, as a worker does, and returns the outcomes. */
 async function logOutcomes(): Promise<string[]> {
-  const actions = await takeActionsToLog(database.db, 10);
-  for (const action of actions) reportOperatorAction(pino({ level: 'silent' }), action);
-  return actions.map(({ outcome }) => outcome);
+  const outcomes: string[] = [];
+  await logActions(database.db, 10, (actions) => {
+    for (const action of actions) reportOperatorAction(pino({ level: 'silent' }), action);
+    outcomes.push(...actions.map(({ outcome }) => outcome));
+    return Promise.resolve();
+  });
+  return outcomes;
 }
 
 async function counted(): Promise<number> {
@@ -31,6 +35,13 @@ test('an action is logged once, when it has ended', async () => {
   expect(await logOutcomes()).toEqual([]);
   await finishAction(database.db, id, 'refused');
   expect([await logOutcomes(), await logOutcomes()]).toEqual([['failed'], []]);
+});
+
+test('an action whose log line may be lost is logged again', async () => {
+  await finishAction(database.db, await start(), null);
+  const lost = logActions(database.db, 10, () => Promise.reject(new Error('the worker is killed')));
+  await expect(lost).rejects.toThrow('the worker is killed');
+  expect(await logOutcomes()).toEqual(['succeeded']);
 });
 
 test('an action that takes longer than a minute is logged as started, logged again when it ends, and counted once', async () => {

@@ -25,16 +25,9 @@ const receiver = useReceiver('test');
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 
 test('an order whose start the API did not make is started by a worker', async () => {
-  const { id } = (await stack.api.create()).body.data;
   // As if the API had died after its answer.
-  await until(async () => (await findOrder(stack.db, id))?.started, 'the API has started it');
-  await workflow(id).terminate('a test');
-  await until(async () => (await runsOf(stack, id)).length >= 1, 'visibility lists the run');
-  await stack.db.query(
-    `insert into start_request (order_id, seller_id) select id, seller_id from orders where id = $1
-     on conflict do nothing`,
-    [id],
-  );
+  const { id } = await insertNewOrder(stack.db);
+  await until(() => isRunning(stack.client, id), 'its workflow runs');
   await until(async () => (await findOrder(stack.db, id))?.started, 'the start request is done');
 });
 
@@ -64,6 +57,28 @@ test('a run that delivers the last webhook is kept, although the row alone has t
     await until(() => isRunning(stack.client, other), 'the other order is resumed');
   }
   expect(await runsOf(stack, id)).toHaveLength(2);
+});
+
+test('a row of a restored backup is not resumed if a run of its order has completed since', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved']);
+  await workflow(id).terminate('a test');
+  await until(() => isRunning(stack.client, id), 'a new run is open');
+  expect((await stack.api.progress(id, 'completed')).status).toBe(200);
+  await workflow(id).result();
+  // The next round finds the terminated run again.
+  await setBack(stack.db, id, 3, 'APPROVED');
+  const behind = async () => (await findOrder(stack.db, id))?.workflowVersion === 4;
+  await until(behind, 'the row waits for reconcile');
+  expect((await stack.api.cancel(id)).status).toBe(503);
+  expect(await runsOf(stack, id)).toHaveLength(2);
+});
+
+test('a change of an order whose row a backup has set back does not begin again from there', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
+  await workflow(id).result();
+  await setBack(stack.db, id, 3, 'APPROVED');
+  expect((await stack.api.cancel(id)).status).toBe(503);
+  expect(await runsOf(stack, id)).toHaveLength(1);
 });
 
 test('a run that lacks changes after a reset is replaced by one that reads the row', async () => {

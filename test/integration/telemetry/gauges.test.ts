@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { CHECKOUT_BACKLOG } from '../../../src/checkout/backlog';
-import '../../../src/checkout/metrics';
+import { CHECKOUT_BACKLOG } from '../../../src/checkout/background-jobs';
+import '../../../src/checkout/guard-providers';
 import { createPool } from '../../../src/db/pool';
 import { clearRowBehind, markRowBehind } from '../../../src/db/save-order';
 import { deleteStartRequests } from '../../../src/db/start-requests';

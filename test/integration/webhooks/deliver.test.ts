@@ -36,7 +36,6 @@ const createWorker = (attemptsPerSeller = 10, minWaitMs = 60_000) =>
         sent.push(id);
         return Promise.resolve(answer);
       },
-      close: () => Promise.resolve(),
     },
     schedule: STANDARD_SCHEDULE,
     attemptsPerSeller,

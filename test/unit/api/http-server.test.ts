@@ -5,8 +5,8 @@ import { pino } from 'pino';
 import { createBodyReaders } from '../../../src/api/input';
 import type { State } from '../../../src/api/context';
 import { type HttpServer, type HttpSettings, listen } from '../../../src/api/http-server';
-import { renderProblems } from '../../../src/api/problems';
-import { requestLog } from '../../../src/api/request-telemetry';
+import { renderProblems } from '../../../src/api/responses';
+import { requestTelemetry } from '../../../src/api/request-telemetry';
 import { holdDelays } from '../../support/clock';
 import { HTTP } from '../../support/http-settings';
 import { until } from '../../support/until';
@@ -36,7 +36,7 @@ async function startServer(settings: Partial<HttpSettings>): Promise<void> {
     begun++;
     return next();
   });
-  app.use(requestLog(log)).use(renderProblems());
+  app.use(requestTelemetry(log)).use(renderProblems());
   app.use((ctx, next) => createBodyReaders(HTTP.maxBodyBytes).jsonBody(ctx as never, next));
   app.use(async (ctx) => {
     if (ctx.path === '/held') await new Promise<void>((resolve) => release.push(resolve));

@@ -28,6 +28,7 @@ const PAID: Payment = {
   status: 'paid',
   approvedAt: null,
   ageMs: 0,
+  isOpen: true,
   sandbox: false,
 };
 const form = { path: '/pay/x', token: '' };
@@ -51,7 +52,7 @@ const details = { ...common, quote, values: EMPTY_FORM, errors: {}, replaces: un
 const PAY_NOW_PAGES: [string, Page][] = [
   ['the banks', chooseBankPage(banks)],
   ['Pay now after a decline', payNowOfferedPage({ ...banks, reason: 'other' })],
-  ['the payment', payingPage({ ...common, bank: 'Oak Bank', update })],
+  ['the payment', payingPage({ ...common, bank: 'Oak Bank', paymentId: '1', update })],
   ['the way to the bank', bankRedirectPage('Oak Bank', 'https://bank.example/')],
   ['the wait for the bank', waitingPage({ ...wait, state: 'confirming', isPaidNow: true })],
   ['the completion', waitingPage({ ...wait, state: 'completing', isPaidNow: true })],
@@ -96,7 +97,7 @@ test('the choice names both, if the order allows both', () => {
 });
 
 test.each([
-  ['PAY_NOW', [CHOICE, chooseBankPage(banks), payingPage({ ...common, bank: 'Oak Bank', update })]],
+  ['PAY_NOW', [CHOICE, chooseBankPage(banks), payingPage({ ...common, bank: 'Oak Bank', paymentId: '1', update })]],
   ['PAY_LATER', [CHOICE, PAY_LATER_PAGES[0]![1], PAY_LATER_PAGES[2]![1]]],
 ] as const)('every step of %s states its number and how many there are', (only, pages) => {
   const stepsWith = (allowedPaymentTerms: ('PAY_NOW' | 'PAY_LATER')[]) =>
@@ -106,6 +107,14 @@ test.each([
     );
   expect(stepsWith(['PAY_NOW', 'PAY_LATER'])).toEqual(['Step 1 of 3', 'Step 2 of 3', 'Step 3 of 3']);
   expect(stepsWith([only]).slice(1)).toEqual(['Step 1 of 2', 'Step 2 of 2']);
+});
+
+test('a deadline that has passed, while the expiry is held, is not shown', () => {
+  const bodyAt = (ms: number) => {
+    const order = { ...ORDER, status: 'PENDING' as const, expiresAt: new Date(Date.now() + ms).toISOString() };
+    return renderPage(CHOICE, { ...LAYOUT, order }).body;
+  };
+  expect([bodyAt(60_000), bodyAt(-1)].map((body) => body.includes('Complete by'))).toEqual([true, false]);
 });
 
 test('documents and help open in a new tab, so that the page and what was typed stay', () => {

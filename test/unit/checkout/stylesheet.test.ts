@@ -1,5 +1,4 @@
-import { brandColours } from '../../../src/checkout/brand-colours';
-import { createStylesheet } from '../../../src/checkout/stylesheet';
+import { brandColours, createStylesheet } from '../../../src/checkout/stylesheet';
 
 test.each([
   ['#ffffff', '#000000'],

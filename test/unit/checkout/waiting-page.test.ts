@@ -53,8 +53,8 @@ test.each<[WaitingState, boolean]>([
   ['confirming', false],
   ['completing', false],
 ])('while the order is %s, the page states a deadline and how to finish later: %p', (state, isOpen) => {
-  const now = new Date('2027-01-15T12:00:00Z');
-  const order = { ...ORDER, status: 'PENDING' as const, expiresAt: '2027-01-15T13:00:00Z' };
+  const now = new Date();
+  const order = { ...ORDER, status: 'PENDING' as const, expiresAt: new Date(now.getTime() + 3_600_000).toISOString() };
   const page = waitingPage({
     providerDetails: PROVIDER_DETAILS,
     path: '/pay/x',

@@ -1,19 +1,24 @@
+import type { IncomingMessage } from 'node:http';
+import { createClient } from '../../../packages/client/src/client';
+import { ConnectionError } from '../../../packages/client/src/client-errors';
 import { createTransport } from '../../../packages/client/src/transport';
 import { ownClock } from '../../support/clock';
 import { type TestServer, startTestServer } from '../../support/listening-server';
 
 /** The responses to the next requests; a function is called instead of a response. */
-let replies: ([status: number, headers: Record<string, string>, body?: object] | (() => void))[];
+let replies: (
+  [status: number, headers: Record<string, string>, body?: object] | ((request: IncomingMessage) => void)
+)[];
 let requests: number;
 let server: TestServer;
 beforeEach(async () => {
   replies = [];
   requests = 0;
-  server = await startTestServer((_request, response) => {
+  server = await startTestServer((request, response) => {
     requests += 1;
     const reply = replies.shift() ?? [200, {}, { data: 'done' }];
     if (typeof reply === 'function') {
-      reply();
+      reply(request);
       return;
     }
     const [status, headers, body = {}] = reply;
@@ -28,8 +33,7 @@ afterEach(async () => {
 const TIMEOUT_MS = 5500;
 
 function call(maxRetries = 3): Promise<unknown> {
-  const transport = createTransport({ url: server.url, apiKey: 'sk_1', timeoutMs: TIMEOUT_MS, maxRetries });
-  return transport({ method: 'GET', path: '/', idempotent: true });
+  return createTransport(server.url, 'sk_1', TIMEOUT_MS, maxRetries)('GET', '/');
 }
 
 const problem = (code: string) => ({ code, request_id: '1', detail: 'x' });
@@ -98,4 +102,11 @@ test('the waits for all retries of a call together take at most 10 s', async () 
   replies = [[...refusal('3')], [...refusal('8')]];
   await expect(call()).rejects.toMatchObject({ retryAfterMs: 8000 });
   expect([delays, requests]).toEqual([[3000], 2]);
+});
+
+test('a resend of many whose response is lost is not repeated, because the service would refuse the second one', async () => {
+  replies = [(request) => request.socket.destroy(), [409, {}, problem('resend_in_progress')]];
+  const client = createClient({ baseUrl: server.url, sellerId: 's', apiKey: 'sk_1' });
+  await expect(client.resendWebhooks({ state: 'exhausted' })).rejects.toThrow(ConnectionError);
+  expect(requests).toBe(1);
 });

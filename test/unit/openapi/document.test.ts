@@ -12,6 +12,7 @@ function* nodes(node: unknown, place: string[] = []): Generator<{ node: any; pla
   yield { node, place };
   for (const [key, value] of Object.entries(node)) yield* nodes(value, [...place, key]);
 }
+const CONNECTION_CHECK = '/api/lending/edge/ecommerce/seller/{supplier_uuid}/connection_check/';
 const all = [...nodes(document)];
 const webhooks = Object.entries(document.webhooks ?? {}).map(([name, item]) => ({
   operation: item.post as any,
@@ -31,7 +32,7 @@ test('the document is valid against the OpenAPI 3.1 metaschema', () => {
   expect(validate.errors).toBeNull();
   expect(document.openapi).toBe('3.1.0');
   const broken = structuredClone(document);
-  Object.assign(broken.paths!['/health/live']!.get!.responses!['200'].content['application/json'].schema, {
+  Object.assign(broken.paths![CONNECTION_CHECK]!.get!.responses!['200'].content['application/json'].schema, {
     type: 'text',
   });
   expect(validate(broken)).toBe(false);
@@ -178,27 +179,35 @@ describe('generators of clients', () => {
 });
 
 describe('the check of a response against the document', () => {
-  const path = '/health/live';
-  const good = {
-    status: 200,
-    headers: { 'X-Request-Id': 'a', 'Cache-Control': 'no-store', 'Content-Type': 'application/json' },
-    body: { status: 'ok' },
+  const headers = {
+    'X-Request-Id': 'a',
+    'Cache-Control': 'no-store',
+    RateLimit: '"key";r=9;t=1',
+    'RateLimit-Policy': '"key";q=10;w=1',
+    'Content-Type': 'application/json',
   };
+  const data = { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' };
+  const good = { status: 200, headers, body: { data } };
   const check = (response: Partial<typeof good>) => () => {
     const { status, headers, body } = { ...good, ...response };
-    expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies ApiResponse);
+    expectDocumented('GET', CONNECTION_CHECK, {
+      status,
+      headers: new Headers(headers),
+      body,
+      text: '',
+    } satisfies ApiResponse);
   };
 
   test.each([
     ['an unknown status', { status: 418 }, 'the status is not documented'],
     ['an unknown header', { headers: { ...good.headers, 'X-New': '1' } as any }, 'the header x-new is not documented'],
-    ['an invalid value', { body: { status: 1 } as any }, '/status must be string'],
+    ['an invalid value', { body: { data: { ...data, seller_name: 1 } } as any }, '/data/seller_name must be string'],
     [
       'an unknown field',
-      { body: { status: 'ok', more: 1 } as any },
+      { body: { data: { ...data, more: 1 } } as any },
       'must NOT have unevaluated properties {"unevaluatedProperty":"more"}',
     ],
-    ['a missing field', { body: {} as any }, 'must have required property'],
+    ['a missing field', { body: { data: {} } as any }, 'must have required property'],
   ])('refuses a response with %s', (_name, response, reason) => {
     expect(check(response)).toThrow(reason);
   });

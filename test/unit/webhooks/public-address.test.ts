@@ -45,6 +45,7 @@ describe('isPublicAddress', () => {
     ['loopback', '::1'],
     ['IPv4-compatible', '::7f00:1'],
     ['IPv4-compatible, public inside', '::808:808'],
+    ['IPv4-compatible, public inside, as the system writes it', '::8.8.8.8'],
     ['NAT64 of 169.254.169.254', '64:ff9b::a9fe:a9fe'],
     ['NAT64 of 0.0.0.0', '64:ff9b::'],
     ['after NAT64', '64:ff9b::1:808:808'],

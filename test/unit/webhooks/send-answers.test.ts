@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { failure } from '../../../src/webhooks/attempt';
-import { startRecordingServer, startRecordingTcpServer } from '../../support/recording-server';
-import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, stopAll, webhook } from '../../support/sending';
+import { startRecordingServer, startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
+import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, webhook } from '../../support/sending';
 
-afterEach(stopAll);
+afterEach(stopRecordingServers);
 
 describe('an answer', () => {
   test.each([

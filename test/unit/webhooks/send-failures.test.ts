@@ -1,31 +1,23 @@
 import type { LookupFunction } from 'node:net';
 import { ownClock } from '../../support/clock';
 import { closedPort } from '../../support/listening-server';
-import { startRecordingTcpServer } from '../../support/recording-server';
+import { startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
 import { lookupReturning } from './lookup';
-import {
-  CONNECTED_TIMEOUT_MS,
-  expectClosed,
-  sender,
-  sendTo,
-  SHORT_TIMEOUT_MS,
-  stopAll,
-  webhook,
-} from '../../support/sending';
+import { CONNECTED_TIMEOUT_MS, expectClosed, sender, sendTo, SHORT_TIMEOUT_MS, webhook } from '../../support/sending';
 
 const SHORT = { timeoutMs: SHORT_TIMEOUT_MS };
 
 afterEach(async () => {
   jest.restoreAllMocks();
-  await stopAll();
+  await stopRecordingServers();
 });
 
 describe('an attempt', () => {
   test('times out if no response arrives before the deadline, and closes its connection', async () => {
     const { attempt, receiver } = await sendTo(() => undefined, { timeoutMs: CONNECTED_TIMEOUT_MS });
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', peerAddress: '127.0.0.1' });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', address: '127.0.0.1' });
     expect(attempt.errorDetail).toBe(`no answer within ${CONNECTED_TIMEOUT_MS} ms`);
-    expect(attempt.phases).toEqual({ connectedMs: expect.any(Number), headersMs: null });
+    expect(attempt).toMatchObject({ connectedMs: expect.any(Number), headersMs: null });
     await expectClosed(receiver.sockets[0]);
   });
 
@@ -52,8 +44,8 @@ describe('an attempt', () => {
   test('times out if the name lookup never returns', async () => {
     const lookup: LookupFunction = () => undefined;
     const attempt = await sender({ lookup, ...SHORT }).send(webhook('http://silent.example/'));
-    expect(attempt).toMatchObject({ status: null, error: 'timeout', peerAddress: null });
-    expect(attempt.phases).toEqual({ connectedMs: null, headersMs: null });
+    expect(attempt).toMatchObject({ status: null, error: 'timeout', address: null });
+    expect(attempt).toMatchObject({ connectedMs: null, headersMs: null });
   });
 
   test('fails with dns if the name is unknown', async () => {
@@ -65,7 +57,7 @@ describe('an attempt', () => {
       process.nextTick(callback, error, []);
     };
     const attempt = await sender({ lookup }).send(webhook('http://unknown.example/'));
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'dns', peerAddress: null });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'dns', address: null });
     expect(attempt.errorDetail).toBe('the host name does not lead to a public address');
     expect(attempt.operatorDetail).toBe('getaddrinfo ENOTFOUND unknown.example');
   });
@@ -96,7 +88,7 @@ describe('an attempt', () => {
   test('fails with refused if nothing listens at its address or at any of several', async () => {
     const port = await closedPort();
     const one = await sender().send(webhook(`http://127.0.0.1:${port}/`));
-    expect(one).toMatchObject({ status: null, outcome: 'failed', error: 'refused', peerAddress: null });
+    expect(one).toMatchObject({ status: null, outcome: 'failed', error: 'refused', address: null });
     const lookup = lookupReturning(['127.0.0.1', '127.0.0.2']);
     const several = await sender({ lookup }).send(webhook(`http://several.example:${port}/`));
     expect(several).toMatchObject({ error: 'refused', errorDetail: expect.stringMatching(/./) });
@@ -110,6 +102,6 @@ describe('an attempt', () => {
       how === 'reset' ? socket?.resetAndDestroy() : socket?.end(),
     );
     expect(receiver.received).toHaveLength(1);
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'reset', peerAddress: '127.0.0.1' });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'reset', address: '127.0.0.1' });
   });
 });

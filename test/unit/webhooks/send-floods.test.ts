@@ -1,15 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { startRecordingServer, startRecordingTcpServer, startRecordingTlsServer } from '../../support/recording-server';
+import {
+  startRecordingServer,
+  startRecordingTcpServer,
+  startRecordingTlsServer,
+  stopRecordingServers,
+} from '../../support/recording-server';
 import { selfSigned } from '../../support/self-signed';
 import { lookupReturning } from './lookup';
-import { expectClosed, sender, stopAll, webhook } from '../../support/sending';
+import { expectClosed, sender, webhook } from '../../support/sending';
 
 const onTestEnd: (() => unknown)[] = [];
 afterEach(async () => {
   for (const step of onTestEnd.splice(0)) step();
-  await stopAll();
+  await stopRecordingServers();
 });
 
 const TICKET_FLOOD = `

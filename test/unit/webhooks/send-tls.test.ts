@@ -21,12 +21,7 @@ async function sendTo(origin: string, ca?: string, timeoutMs = LONG_TIMEOUT_MS) 
     ...(ca !== undefined && { ca }),
   });
   const request = { id: 'evt_1', timestamp: 1_750_000_000, signature: 'v1,c2lnbmF0dXJl', body: '{}' };
-  const attempts = [
-    await sender.send({ url: `${origin}/`, ...request }),
-    await sender.send({ url: `${origin}/`, ...request }),
-  ];
-  await sender.close();
-  return attempts;
+  return [await sender.send({ url: `${origin}/`, ...request }), await sender.send({ url: `${origin}/`, ...request })];
 }
 
 describe('a webhook over TLS', () => {
@@ -40,7 +35,7 @@ describe('a webhook over TLS', () => {
       response.end('thanks');
     });
     for (const attempt of await sendTo(`https://hook.example:${receiver.port}`, trusted.cert)) {
-      expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null, peerAddress: '127.0.0.1' });
+      expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null, address: '127.0.0.1' });
     }
     expect(names).toEqual(['hook.example', 'hook.example']);
     expect(resumed).toEqual([false, true]);
@@ -81,6 +76,6 @@ describe('a webhook over TLS', () => {
   test('fails at the deadline if the handshake does not complete', async () => {
     const receiver = await startRecordingTcpServer(() => undefined);
     const [attempt] = await sendTo(`https://hook.example:${receiver.port}`, undefined, SHORT_TIMEOUT_MS);
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', peerAddress: null });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', address: null });
   });
 });

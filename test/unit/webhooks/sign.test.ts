@@ -71,9 +71,8 @@ describe('webhook signing', () => {
     );
   });
 
-  test('rejects an empty list of secrets and a timestamp in milliseconds', () => {
+  test('rejects an empty list of secrets and a timestamp with a fraction', () => {
     expect(() => signWebhook([], 'evt_1', 1, '{}')).toThrow(RangeError);
-    expect(() => signWebhook([generateWebhookSecret()], 'evt_1', Date.now(), '{}')).toThrow(RangeError);
     expect(() => signWebhook([generateWebhookSecret()], 'evt_1', 1.5, '{}')).toThrow(RangeError);
   });
 });

@@ -7,7 +7,7 @@ const localStack = { allowPrivate: true, allowHttp: true };
 const PRIVATE = 'must not point to a private or reserved address';
 const LOCALHOST = 'must not point to localhost';
 const DOMAIN = 'must have a full host name, with a domain';
-const ABSOLUTE = 'must be an absolute URL with a valid host';
+const ABSOLUTE = 'must be an absolute http(s) URL';
 const BLANKS = 'must not contain backslashes, whitespace or control characters';
 const USER = 'must not contain a user name or password';
 const PORT = 'must use port 443 or a port from 1024';
@@ -62,8 +62,8 @@ describe('a webhook URL in production', () => {
     ['https://intranet/', DOMAIN],
     ['https://intranet./', DOMAIN],
     ['http://example.com/', 'must use https'],
-    ['ftp://example.com/', 'must use https'],
-    ['wss://example.com/', 'must use https'],
+    ['ftp://example.com/', ABSOLUTE],
+    ['wss://example.com/', ABSOLUTE],
     ['file:///etc/passwd', ABSOLUTE],
     ['javascript:alert(1)', ABSOLUTE],
     ['//example.com/', ABSOLUTE],
@@ -103,7 +103,7 @@ describe('a webhook URL in production', () => {
     ['https://example.com../', 'must have a valid host name'],
     [`https://${'a'.repeat(64)}.example.com/`, 'must have a valid host name'],
     [`https://${'a.'.repeat(130)}com/`, 'must have a valid host name'],
-    [`https://example.com/${'a'.repeat(2029)}`, 'must be at most 2048 characters'],
+    [`https://example.com/${'a'.repeat(2029)}`, 'must be at most 2048 characters as it is sent'],
   ])('is rejected: %j', (url, reason) => {
     expect(checkWebhookUrl(url, production)).toBe(reason);
   });
@@ -139,7 +139,7 @@ describe('a webhook URL under a wider policy', () => {
     }
     expect(checkWebhookUrl('http://example.com:22/', httpToo)).toBe('must use port 80, 443 or a port from 1024');
     expect(checkWebhookUrl('http://127.0.0.1:8080/', httpToo)).toBe(PRIVATE);
-    expect(checkWebhookUrl('ftp://example.com/', httpToo)).toBe('must use https or http');
+    expect(checkWebhookUrl('ftp://example.com/', httpToo)).toBe(ABSOLUTE);
   });
 
   test('can have a private address and any port', () => {

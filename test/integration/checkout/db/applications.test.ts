@@ -248,6 +248,23 @@ test('a purge deletes the data of an applicant once and keeps the agreement', as
   expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(0);
 });
 
+test('a payment is no agreement, and a purge keeps who may see its receipt', async () => {
+  const { db } = database;
+  const order = await insertNewOrder(db);
+  const { id } = order;
+  const pending = applyEvents(order, 'signup_started');
+  await saveChanges(db, pending);
+  await upsertPaymentTerm(db, id, 'PAY_NOW');
+  await insertPayment(db, id, 'oak', { browserDigest: BROWSER, ownDigests: [] });
+  await recordPaymentStatus(db, (await findLastPayment(db, id))!.id, 'paid');
+  expect(await findApplication(db, id)).toMatchObject({ agreedAt: null, browserDigest: BROWSER });
+  await saveChanges(db, applyEvents(pending, 'approved', 'completed'));
+  await db.query("update application set created_at = now() - interval '40 days'");
+  await db.query("update order_timeline set at = now() - interval '31 days'");
+  expect(await purgeApplicantData(db, 30 * DAY_MS, 3)).toBe(1);
+  expect(await findApplication(db, id)).toMatchObject({ agreedAt: null, browserDigest: BROWSER });
+});
+
 test('a purge deletes at most `limit` applications whose orders closed or were abandoned before the retention', async () => {
   const ends: OrderEvent[][] = [
     ['signup_started', 'approved', 'completed'],

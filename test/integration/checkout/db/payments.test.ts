@@ -5,7 +5,6 @@ import {
   insertPayment,
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
-import type { Creation } from '../../../../src/db/save-order';
 import type { Order } from '../../../../src/domain/order';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../../support/database';
 import { insertNewOrder, saveChanges } from '../../../support/new-orders';
@@ -20,9 +19,9 @@ const database = useDatabase('test');
 const BROWSER = { browserDigest: Buffer.alloc(32), ownDigests: [] };
 
 /** A PENDING order whose customer has chosen to pay now. */
-async function payingOrder(creation: Partial<Creation> = {}): Promise<Order> {
+async function payingOrder(): Promise<Order> {
   const { db } = database;
-  const paying = applyEvents(await insertNewOrder(db, {}, creation), 'signup_started');
+  const paying = applyEvents(await insertNewOrder(db), 'signup_started');
   await saveChanges(db, paying);
   await upsertPaymentTerm(db, paying.id, 'PAY_NOW');
   return paying;
@@ -97,12 +96,4 @@ test('a late report that a payment is pending does not undo the approval of its 
   expect((await findLastPayment(db, order.id))?.status).toBe('processing');
   await recordPaymentStatus(db, id, 'refused');
   expect((await findLastPayment(db, order.id))?.status).toBe('refused');
-});
-
-test('no payment is started once the expiry of its order is due', async () => {
-  const { db } = database;
-  const { id } = await payingOrder({ expiresAfterMs: 0 });
-  expect(await insertPayment(db, id, 'oak', BROWSER)).toBe(false);
-  await db.query("update orders set expires_at = now() + interval '1 minute'");
-  expect(await insertPayment(db, id, 'oak', BROWSER)).toBe(true);
 });

@@ -3,7 +3,7 @@ import { upsertPaymentTerm } from '../../../../src/checkout/db/applications';
 import { findOrder } from '../../../../src/db/find-orders';
 import { findLastPayment, insertPayment } from '../../../../src/checkout/db/payments';
 import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
-import { cancelPayment, checkPayment } from '../../../../src/checkout/customer-payments';
+import { cancelPayment } from '../../../../src/checkout/customer-payments';
 import type { Checkout, CheckoutDependencies } from '../../../../src/checkout/hosted-checkout';
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
 import { useDatabase } from '../../../support/database';
@@ -13,14 +13,13 @@ import { applyEvents } from '../../../support/domain-orders';
 const database = useDatabase();
 
 /** A customer who pays at this bank. */
-async function payingAt(bank: Partial<Record<keyof PaymentProvider, () => Promise<PaymentStatus>>>, age = '0') {
+async function payingAt(bank: Pick<PaymentProvider, 'cancel'>) {
   const { db } = database;
   const order = await insertNewOrder(db);
   const { id } = order;
   await saveChanges(db, applyEvents(order, 'signup_started'));
   await upsertPaymentTerm(db, id, 'PAY_NOW');
   await insertPayment(db, id, 'oak', { browserDigest: Buffer.alloc(32), ownDigests: [] });
-  await db.query('update payment set started_at = now() - $2::interval where order_id = $1', [id, age]);
   const payments = { sandbox: undefined, live: bank as unknown as PaymentProvider };
   const deps = { db, payments, log: pino({ level: 'silent' }) } as unknown as CheckoutDependencies;
   const readPayment = async () => (await findLastPayment(db, id))!;
@@ -38,13 +37,3 @@ test.each<PaymentStatus>(['paid', 'processing', 'cancelled'])(
     expect(await insertPayment(deps.db, checkout.order.id, 'harbour', browser)).toBe(status === 'cancelled');
   },
 );
-
-test('a page cancels a payment that nobody has approved in time', async () => {
-  const bank = {
-    statusOf: () => Promise.resolve('pending' as const),
-    cancel: () => Promise.resolve('cancelled' as const),
-  };
-  const { deps, checkout, readPayment } = await payingAt(bank, '16 minutes');
-  expect(await checkPayment(deps, checkout)).toBe(true);
-  expect((await readPayment()).status).toBe('cancelled');
-});

@@ -5,7 +5,7 @@ import { cancelPayment, checkPayment, createPayment, startAtBank } from '../../.
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
 import { type CheckoutDependencies, ensurePaymentTerm, readCheckout } from '../../../../src/checkout/hosted-checkout';
 import { createOrderCore } from '../../../../src/checkout/order-core';
-import { guardPayments } from '../../../../src/checkout/payments/guard-payments';
+import { guardPayments } from '../../../../src/checkout/guard-providers';
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
 import { createSandboxBank } from '../../../../src/checkout/payments/sandbox-bank';
 import { BANK_TEST_CUSTOMERS } from '../../../../src/checkout/test-customers';
@@ -127,7 +127,6 @@ async function run(seed: number) {
   const change = createChange(db);
   const workflows = {
     change: (of: Order, request: ChangeRequest) => wrap(change)(of, request),
-    holdExpiry: wrap(() => Promise.resolve()),
   } as unknown as OrderWorkflows;
   const bank = createSandboxBank(createSandboxPaymentStore(db), 'https://bank.example', 0);
   const payments = guardPayments({ sandbox: undefined, live: failingBank(bank, { wrap, faults, gate }, random) });
@@ -142,7 +141,7 @@ async function run(seed: number) {
   };
   const activities = createCheckoutActivities({
     db: unsafeDb,
-    lenders: { sandbox: undefined, live: undefined },
+    callLender: () => Promise.reject(new Error('not used')),
     payments,
     core: deps.core,
     checkoutBaseUrl: deps.checkoutBaseUrl,
@@ -161,8 +160,7 @@ async function run(seed: number) {
       await activities.reportToOrder(id, { event: 'approved', actor: 'checkout', ...paid });
       await activities.reportToOrder(id, { event: 'completed', actor: 'customer', ...paid });
     }
-    const isOver = step === 'keep or refund' || result === 'paid' || result === 'the order is closed';
-    if (isOver && !(await activities.closePayment(id))) await activities.refundPayments(id);
+    if (step === 'keep or refund' || result) await activities.settlePayments(id);
   }
 
   const lastPaymentId = async (): Promise<string | undefined> => {

@@ -4,7 +4,12 @@ import { createCheckoutActivities } from '../../../../activities/checkout-activi
 import type { OrderWorkflows } from '../../../../src/temporal/order-workflows';
 import { findOrder } from '../../../../src/db/find-orders';
 import { createOrderCore } from '../../../../src/checkout/order-core';
-import { findLastPayment, readPaymentBacklog, recordPaymentStatus } from '../../../../src/checkout/db/payments';
+import {
+  findLastPayment,
+  findUnfinishedCheckouts,
+  readPaymentBacklog,
+  recordPaymentStatus,
+} from '../../../../src/checkout/db/payments';
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
 import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
 import type { Channel, OrderEvent } from '../../../../src/domain/status';
@@ -49,18 +54,21 @@ async function insertPayment(
   return order.id;
 }
 
-/** Makes one attempt to keep or refund an order's payments, as the checkout's workflow does. */
-function reverse(orderId: string, live: PaymentProvider = bank): Promise<void> {
-  const activities = createCheckoutActivities({
+/** The checkout's activities, with this bank. */
+function activitiesWith(live: PaymentProvider = bank) {
+  return createCheckoutActivities({
     db: database.db,
-    lenders: { sandbox: undefined, live: undefined },
+    callLender: () => Promise.reject(new Error('not used')),
     payments: { sandbox: undefined, live },
     core: createOrderCore({ db: database.db, workflows: {} as OrderWorkflows }),
     checkoutBaseUrl: 'https://pay.example',
   });
-  return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(async () => {
-    if (!(await activities.closePayment(orderId))) await activities.refundPayments(orderId);
-  });
+}
+
+/** Makes one attempt to keep or refund an order's payments, as the checkout's workflow does. */
+function reverse(orderId: string, live?: PaymentProvider): Promise<void> {
+  const environment = new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') });
+  return environment.run(() => activitiesWith(live).settlePayments(orderId));
 }
 
 async function paymentOf(orderId: string): Promise<{ id: string; status: PaymentStatus; isClosed: boolean }> {
@@ -191,26 +199,57 @@ test('a payment that the bank has reported as paid, and now as cancelled, stays 
   ]);
 });
 
-test.each<[PaymentStatus, PaymentStatus, number]>([
-  ['cancelled', 'cancelled', 1],
-  ['refused', 'refused', 1],
-  ['refunded', 'refunded', 0],
-  ['paid', 'paid', 0],
-])(
-  'an answer "paid" that arrives after the payment was recorded as %s: it is %s, refunds: %i',
-  async (first, last, refunds) => {
+/** Asks about a payment. The bank answers "paid", but another process has recorded another answer meanwhile. */
+async function refreshAfter(orderId: string, meanwhile: (paymentId: string) => Promise<unknown>) {
+  const payment = (await findLastPayment(database.db, orderId))!;
+  async function statusOf(): Promise<PaymentStatus> {
+    await meanwhile(payment.id);
+    return 'paid';
+  }
+  const live = { ...bank, statusOf } as PaymentProvider;
+  return refreshPayment({ db: database.db, payments: { sandbox: undefined, live } }, payment);
+}
+
+test('an answer "paid" that arrives after the payment was refunded changes nothing', async () => {
+  const id = await insertPayment(['signup_started']);
+  const found = await refreshAfter(id, async (payment) => {
+    for (const status of ['paid', 'refunded'] as const) await recordPaymentStatus(database.db, payment, status);
+  });
+  expect([found, await paymentOf(id)]).toMatchObject(['refunded', { status: 'refunded', isClosed: true }]);
+});
+
+test.each<PaymentStatus>(['cancelled', 'refused'])(
+  'a payment that is confirmed after it was %s is refunded, again if that fails, while its customer pays again',
+  async (first) => {
     const { db } = database;
     const id = await insertPayment(['signup_started']);
-    const payment = (await findLastPayment(db, id))!;
-    async function statusOf(): Promise<PaymentStatus> {
-      // Meanwhile, another process has another answer.
-      if (first === 'refunded') await recordPaymentStatus(db, payment.id, 'paid');
-      await recordPaymentStatus(db, payment.id, first);
-      return 'paid';
-    }
-    const live = { ...bank, statusOf } as PaymentProvider;
-    expect(await refreshPayment({ db, payments: { sandbox: undefined, live } }, payment)).toBe(last);
-    expect([(await paymentOf(id)).status, refund.mock.calls.length]).toEqual([last, refunds]);
+    const found = await refreshAfter(id, (payment) => recordPaymentStatus(db, payment, first));
+    expect([found, await paymentOf(id), await toReverse()]).toMatchObject([
+      first,
+      { status: first, isClosed: false },
+      1,
+    ]);
+    const unfinished = await findUnfinishedCheckouts(db, 1, { sandbox: true, live: true });
+    expect([unfinished[0]?.id, await activitiesWith().findNextStep(id)]).toEqual([id, 'keep or refund']);
+    const { rows } = await db.query<{ id: string }>(
+      "insert into payment (order_id, bank, started_at) values ($1, 'elm', now()) returning id",
+      [id],
+    );
+    expect(await activitiesWith().findNextStep(id)).toBe('ask the bank');
+    cancel.mockResolvedValue('paid');
+    refund.mockRejectedValueOnce(new PaymentProviderUnavailable('the bank is down'));
+    await expect(reverse(id)).rejects.toThrow('the bank is down');
+    expect(await toReverse()).toBe(1);
+    await reverse(id);
+    const { rows: payments } = await db.query(
+      'select id, status, closed_at is not null as closed from payment where order_id = $1 order by started_at',
+      [id],
+    );
+    expect(payments).toMatchObject([
+      { status: 'refunded', closed: true },
+      { id: rows[0]!.id, status: 'pending', closed: false },
+    ]);
+    expect([refund.mock.calls.length, await toReverse()]).toEqual([2, 0]);
   },
 );
 
@@ -261,6 +300,7 @@ describe('a bank that contradicts its final answer', () => {
         await saveEvents(id, 'cancel');
       });
       await refresh(id, late);
+      cancel.mockResolvedValue('paid');
       await reverse(id);
       expect([refund.mock.calls, (await paymentOf(id)).isClosed, await toReverse()]).toEqual([[[payment]], true, 0]);
     },
@@ -278,12 +318,13 @@ describe('a bank that contradicts its final answer', () => {
       ]);
     });
     await refresh(id, late);
+    cancel.mockResolvedValue('paid');
     await reverse(id);
     const { rows } = await db.query<{ status: string }>(
       'select status from payment where order_id = $1 order by bank',
       [id],
     );
-    expect([refund.mock.calls, rows.map(({ status }) => status)]).toEqual([[[first]], ['paid', 'refused']]);
+    expect([refund.mock.calls, rows.map(({ status }) => status)]).toEqual([[[first]], ['paid', 'refunded']]);
   });
 
   test('confirmed twice, to two processes at the same time: it is kept once', async () => {

@@ -1,0 +1,15 @@
+import { MAX_URL_LENGTH } from './limits';
+
+const TOO_LONG = `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
+
+/** Why a text is not the URL of a web server, to follow the name of a field; undefined if it is. */
+export function checkWebUrl(text: string): string | undefined {
+  if (text.length > MAX_URL_LENGTH) return TOO_LONG;
+  // URL() silently drops or rewrites these characters, so that two parsers could see two hosts.
+  if (/[\\\s]|[^\P{C}]/u.test(text)) return 'must not contain backslashes, whitespace or control characters';
+  // URL() also accepts `https:host` and `https:////host`.
+  if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text)) return 'must be an absolute http(s) URL';
+  if (new URL(text).href.length > MAX_URL_LENGTH) return TOO_LONG;
+  // Checked in the text, because URL() drops an empty user name.
+  return /^[^/]+\/\/[^/?#]*@/.test(text) ? 'must not contain a user name or password' : undefined;
+}

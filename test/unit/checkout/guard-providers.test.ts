@@ -1,0 +1,124 @@
+import { NO_OFFER } from '../../../src/checkout/domain/application';
+import type { PaymentStatus } from '../../../src/checkout/domain/payment';
+import { LenderBusy, guardLenders, guardPayments } from '../../../src/checkout/guard-providers';
+import {
+  type Lender,
+  type LenderAnswer,
+  type LenderApplication,
+  LenderUnavailable,
+} from '../../../src/checkout/lender/lender';
+import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
+import { registry } from '../../../src/telemetry/metrics';
+import { parseMetrics } from '../../support/prometheus';
+
+const read = async (name: string, labels: Record<string, string>) =>
+  parseMetrics(await registry.metrics()).value(`order_service_${name}`, labels);
+
+describe('lenders', () => {
+  const APPLICATION = {} as LenderApplication;
+  const lenderThat = (decide: Lender['decide']): Lender => ({ reviewTime: '', quote: () => NO_OFFER, decide });
+  const failing = lenderThat(() => Promise.reject(new LenderUnavailable('an outage')));
+  const working = lenderThat(() => Promise.resolve({ kind: 'referred', askAgainMs: 1 }));
+  const isOpen = () => read('open_breakers', { breaker: 'lender' });
+
+  test('further calls are refused until one of the running calls has ended, with an answer or an error', async () => {
+    const calls: { resolve: (answer: LenderAnswer) => void; reject: (error: Error) => void }[] = [];
+    const live = lenderThat(() => new Promise((resolve, reject) => calls.push({ resolve, reject })));
+    const ask = guardLenders({ sandbox: working, live }, { maxCalls: 2 });
+    const decide = () => ask(false, APPLICATION);
+    const [first, second] = [decide(), decide()];
+    await expect(decide()).rejects.toThrow(new LenderBusy("2 other applications wait for the lender's answer"));
+    expect(await ask(true, APPLICATION)).toMatchObject({ kind: 'referred' });
+    calls[0]!.resolve({ kind: 'failed' });
+    expect(await first).toEqual({ kind: 'failed' });
+    const third = decide();
+    await expect(decide()).rejects.toThrow(LenderBusy);
+    calls[1]!.reject(new Error('down'));
+    await expect(second).rejects.toThrow("the lender's adapter failed: Error");
+    const fourth = decide();
+    for (const call of calls) call.resolve({ kind: 'failed' });
+    expect(await Promise.all([third, fourth])).toEqual([{ kind: 'failed' }, { kind: 'failed' }]);
+  });
+
+  test('answers of the sandbox lender are counted apart, and neither open nor close the breaker of the live lender', async () => {
+    await expect(guardLenders({ sandbox: failing, live: working })(true, APPLICATION)).rejects.toThrow('an outage');
+    expect(await isOpen()).toBe(0);
+    const ask = guardLenders({ sandbox: working, live: failing });
+    const before = await read('lender_requests_total', { mode: 'live', outcome: 'unavailable' });
+    await expect(ask(false, APPLICATION)).rejects.toThrow('an outage');
+    await ask(true, APPLICATION);
+    expect(await isOpen()).toBe(1);
+    expect(await read('lender_requests_total', { mode: 'live', outcome: 'unavailable' })).toBe(before + 1);
+    expect(await read('lender_requests_total', { mode: 'live', outcome: 'referred' })).toBe(0);
+  });
+
+  test('a breaker that no call closes is shown as closed five minutes after its last failure', async () => {
+    const now = jest.spyOn(Date, 'now');
+    const ask = guardLenders({ sandbox: undefined, live: failing });
+    for (const minute of [0, 4]) {
+      now.mockReturnValue(minute * 60_000);
+      await expect(ask(false, APPLICATION)).rejects.toThrow('an outage');
+    }
+    now.mockReturnValue(8 * 60_000);
+    expect(await isOpen()).toBe(1);
+    now.mockReturnValue(9 * 60_000);
+    expect(await isOpen()).toBe(0);
+    now.mockRestore();
+  });
+});
+
+describe('payment providers', () => {
+  /** A class, as an adapter may be. */
+  class Bank implements PaymentProvider {
+    readonly name = 'Open Pay';
+    readonly regulation = 'Open Pay Ltd is regulated by the FCA.';
+    get banks() {
+      return [{ id: 'oak', name: 'Oak Bank' }];
+    }
+    start(): Promise<string> {
+      throw new RangeError('£20 of jo@example.com');
+    }
+    statusOf(): Promise<PaymentStatus> {
+      return Promise.reject(new TypeError('fetch failed'));
+    }
+    cancel(): Promise<PaymentStatus> {
+      return Promise.resolve('cancelled');
+    }
+    refund(): Promise<void> {
+      return new Promise(() => undefined);
+    }
+  }
+  const bank: PaymentProvider = new Bank();
+  const { live } = guardPayments({ sandbox: undefined, live: bank }, 50);
+  const count = (labels: Record<string, string>) => read('payment_requests_total', labels);
+  const countFailed = (call: string) => count({ call, outcome: 'failed' });
+
+  test('a call that never ends fails after the deadline, and counts as failed', async () => {
+    const failure = new PaymentProviderUnavailable('the payment provider has not answered within 50 ms');
+    await expect(live!.refund('1')).rejects.toEqual(failure);
+    expect(await countFailed('refund')).toBe(1);
+  });
+
+  test("every error of an adapter is PaymentProviderUnavailable without the adapter's text", async () => {
+    const message = (kind: string) => `the payment provider's adapter failed: ${kind}`;
+    await expect(live!.statusOf('1')).rejects.toEqual(new PaymentProviderUnavailable(message('TypeError')));
+    await expect(live!.statusOf('1')).rejects.toMatchObject({ cause: new TypeError('fetch failed') });
+    await expect(live!.start({} as never)).rejects.toEqual(new PaymentProviderUnavailable(message('RangeError')));
+    expect(await countFailed('statusOf')).toBe(2);
+  });
+
+  test('a guarded payment provider keeps its name, banks and results', async () => {
+    expect([live!.name, live!.regulation]).toEqual(['Open Pay', 'Open Pay Ltd is regulated by the FCA.']);
+    expect(live!.banks).toEqual([{ id: 'oak', name: 'Oak Bank' }]);
+    expect(await live!.cancel('1')).toBe('cancelled');
+  });
+
+  test('calls are counted by mode, call and outcome', async () => {
+    const before = await count({ mode: 'live', call: 'cancel', outcome: 'succeeded' });
+    const guarded = guardPayments({ sandbox: bank, live: bank }, 50);
+    await guarded.live!.cancel('1');
+    await guarded.sandbox!.cancel('1');
+    expect(await count({ mode: 'live', call: 'cancel', outcome: 'succeeded' })).toBe(before + 1);
+    expect(await count({ mode: 'sandbox' })).toBe(1);
+  });
+});
