@@ -5,7 +5,7 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
 import { document } from '../support/contract';
 
-/** `npm run lint:openapi`: checks the OpenAPI document with the recommended rules of Redocly. */
+/** `npm run lint:openapi`: checks the OpenAPI document with Redocly. */
 const REDOCLY = path.join(PACKAGE_ROOT, 'node_modules/@redocly/cli/bin/cli.js');
 const CONFIG = path.join(PACKAGE_ROOT, 'test/openapi-lint/redocly.yaml');
 
