@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import { findWebhookTest } from '../src/db/webhook-tests';
+import { findWebhookTest } from '../src/db/webhook-events';
 import type { WebhookState } from '../src/domain/webhook';
 import { trackBreaker } from '../src/telemetry/metrics';
 import { reportAttempt, reportEnded } from '../src/telemetry/report';

@@ -1,5 +1,5 @@
 import { pino, stdSerializers, type DestinationStream, type Logger } from 'pino';
-import { escapeControls } from './domain/escape-controls';
+import { escapeControls } from './domain/text';
 
 /**
  * Postgres describes the row that violates a constraint, and a parser repeats the body: a pay link, a person's address.

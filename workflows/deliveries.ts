@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { WebhookActivities, WebhookRef } from '../activities';
 import { type OrderChange, isStatusChange } from '../src/domain/order';
-import { isUuid } from '../src/domain/uuid';
+import { isUuid } from '../src/domain/text';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 const { sendWebhook, resendWebhook } = proxyActivities<WebhookActivities>({

@@ -3,7 +3,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/fields';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { type Caller, type Seller, findCallers } from '../db/sellers';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import type { Context, State } from './context';
 import { isPlaceholder, notAnId } from './paths';
 import type { RateLimits } from './rate-limit';

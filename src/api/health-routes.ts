@@ -1,6 +1,6 @@
 import Router from '@koa/router';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { DatabaseHealth } from '../db/write-probe';
+import type { DatabaseHealth } from '../db/pool';
 import { VERSION } from '../package';
 import { clientNetwork, delayAnswer } from './rate-limit';
 import type { Context, Next, State } from './context';

@@ -1,4 +1,4 @@
-import { escapeControls } from '../domain/escape-controls';
+import { escapeControls } from '../domain/text';
 
 /** The longest part of the body before the error that a response repeats, in characters. */
 const SHOWN = 10;

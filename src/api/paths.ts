@@ -2,7 +2,7 @@ import type { Router } from '@koa/router';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import type { Context, State } from './context';
 
 /** What a template or an empty variable leaves in a path: `{order_id}`, `<order_id>`, `:order_id`, `$ORDER_ID`, `null`. */

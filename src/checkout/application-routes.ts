@@ -5,7 +5,7 @@ import type { Context, State } from './context';
 import { isProblem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { replaceBrowser } from './db/applications';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import { londonDate } from './calendar';
 import {
   type Checkout,

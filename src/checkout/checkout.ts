@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import { type CheckoutDependencies, NoProviderError } from './hosted-checkout';
 import type { Lender } from './lender/lender';
 import { PaymentProviderUnavailable } from './payments/payment-provider';

@@ -2,7 +2,7 @@ import type { Context } from './context';
 import { batchLookups } from '../concurrency';
 import { findApplicants } from './db/applications';
 import type { Order } from '../domain/order';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import { checkPayment } from './customer-payments';
 import { type Checkout, type CheckoutDependencies, readCheckout } from './hosted-checkout';
 import { notFound } from './order-core';

@@ -1,6 +1,6 @@
 import Router from '@koa/router';
 import type { State } from './context';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import { html } from './html';
 import { type Page, SANDBOX_NOTICE } from './layout';
 import { sendPage } from './send-page';

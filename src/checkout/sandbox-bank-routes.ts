@@ -1,6 +1,6 @@
 import Router from '@koa/router';
 import type { Context, State } from './context';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import { notFound } from './order-core';
 import { CANCELLED_AT_BANK, type SandboxBank } from './payments/sandbox-bank';
 import { BANK_TEST_CUSTOMERS } from './test-customers';

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
 import { text, moment } from '../contracts/fields';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 
 // Parsers of arguments and options. Commander adds the argument's name to the error that they throw.
 

@@ -3,7 +3,7 @@ import type { TimelineEntryBody } from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
 import { toTimelineEntryBody } from '../orders/timeline';
-import { escapeControls } from '../domain/escape-controls';
+import { escapeControls } from '../domain/text';
 import { type Row, print, toTable, wantsJson, write } from './output';
 
 const PAGE = 500;

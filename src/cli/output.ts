@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { escapeControls } from '../domain/escape-controls';
+import { escapeControls } from '../domain/text';
 import { CliError } from './cli-error';
 
 export type Row = Readonly<Record<string, unknown>>;

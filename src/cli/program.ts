@@ -1,5 +1,5 @@
 import { Command, Help } from 'commander';
-import { escapeControls } from '../domain/escape-controls';
+import { escapeControls } from '../domain/text';
 import { VERSION } from '../package';
 import { printable } from './arguments';
 import { addAuditCommand } from './audit-command';

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { parseEnv } from 'node:util';
 import { type Command, CommanderError } from 'commander';
 import type { Environment } from '../config';
-import { escapeControls } from '../domain/escape-controls';
+import { escapeControls } from '../domain/text';
 import { isReadOnly } from './audit';
 import { AmbiguousError, CliError, EXIT_FAILED, EXIT_USAGE, formatError, isConnectionError } from './cli-error';
 import { toTable } from './output';

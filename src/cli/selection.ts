@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { type Account, findAccount } from '../db/accounts';
 import { type StoredOrder, findOrder, findOrderIds, findOrdersById } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import { AmbiguousError, CliError, UsageError } from './cli-error';
 import type { Services } from './services';
 import { uuid } from './arguments';

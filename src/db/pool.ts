@@ -1,4 +1,6 @@
 import pg from 'pg';
+import type { Logger } from 'pino';
+import { setTimeout as delay } from 'node:timers/promises';
 
 // Amounts, ids and positions are far below 2^53. The driver's default is text.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -73,4 +75,89 @@ export async function inTransaction<T>(db: Db, work: (client: pg.PoolClient) => 
   } finally {
     client.release(broken);
   }
+}
+
+/** The connections of a process to Postgres. */
+interface Database {
+  db: Db;
+  /** A smaller pool for inserts of new orders. */
+  insertDb: Db;
+  checkDatabase: WriteProbe['check'];
+  end: () => Promise<void>;
+}
+
+/** Creates the pool of a process and its health check. Connects when they are first used. */
+export function openDatabase(
+  { databaseUrl, databasePoolSize }: { databaseUrl: string; databasePoolSize: number },
+  log: Logger,
+): Database {
+  const onError = (error: Error) => log.warn({ err: error }, 'database connection failed');
+  const db = createPool(databaseUrl, databasePoolSize, onError);
+  const insertDb = createPool(databaseUrl, Math.ceil(databasePoolSize / 4), onError);
+  const writeProbe = createWriteProbe(databaseUrl, onError);
+  return {
+    db,
+    insertDb,
+    checkDatabase: writeProbe.check,
+    async end() {
+      await Promise.all([db.end(), insertDb.end(), writeProbe.end()]);
+    },
+  };
+}
+
+/** Enough rows to exceed `work_mem`, so that Postgres writes them to its disk: half a megabyte. */
+const SPILLED_ROWS = 20_000;
+/** Longer than a write that succeeds should take, and shorter than the time limit of usual health checks. */
+const TIMEOUT_MS = 2000;
+/** Results are shared this long, because anybody may call a health check. */
+const CACHE_MS = 1000;
+
+/** `ok` if Postgres can write. */
+export type DatabaseHealth = 'ok' | 'unavailable';
+
+export interface WriteProbe {
+  /** Never rejects, and takes at most 2 s. */
+  check: () => Promise<DatabaseHealth>;
+  end: () => Promise<void>;
+}
+
+/**
+ * Checks whether Postgres can write, at most once a second, on a connection of its own: a full pool does not fail the
+ * check, and the check takes no connection from requests.
+ */
+export function createWriteProbe(url: string, onError: (error: Error) => void): WriteProbe {
+  const db = createPool(url, 1, onError);
+  let result: Promise<DatabaseHealth> | undefined;
+  return {
+    check: () => {
+      result ??= withTimeout(probeWrite(db)).finally(() => {
+        setTimeout(() => (result = undefined), CACHE_MS).unref();
+      });
+      return result;
+    },
+    end: () => db.end(),
+  };
+}
+
+/**
+ * Checks whether Postgres can write. The lock fails on a standby and in a read-only database. The rows fail if the disk
+ * is full, on which statements that reuse free space still succeed.
+ * @throws the error of Postgres
+ */
+export async function probeWrite(db: Db): Promise<void> {
+  // Both statements are one transaction, so that the setting does not outlast it.
+  await db.query(
+    `set local work_mem = '64kB';
+     select (select count(*) from generate_series(1, ${SPILLED_ROWS})),
+       array(select name from public.schema_migration limit 1 for no key update skip locked)`,
+  );
+}
+
+/** A probe that takes too long continues in the background. */
+function withTimeout(probed: Promise<void>): Promise<DatabaseHealth> {
+  const health = probed.then(
+    () => 'ok' as const,
+    () => 'unavailable' as const,
+  );
+  return Promise.race([health, delay(TIMEOUT_MS, 'unavailable' as const, { ref: false })]);
 }

@@ -1,7 +1,7 @@
 import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
 import type { Order } from '../domain/order';
 import { isFinal } from '../domain/status';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import type { OrderDependencies } from './dependencies';
 import { Problem } from '../contracts/problem';
 

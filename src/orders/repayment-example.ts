@@ -2,7 +2,7 @@ import { invalidRequest } from '../contracts/problem';
 import type { RepaymentExampleBody } from '../contracts/order-schemas';
 import { type Account, findAccount } from '../db/accounts';
 import { formatPence } from '../domain/money';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import type { OrderDependencies } from './dependencies';
 import { notFound } from './read-order';
 

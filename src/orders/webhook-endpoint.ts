@@ -6,7 +6,7 @@ import type { RotatedSecretBody, WebhookHeadersBody, WebhookTestResult } from '.
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
-import { insertWebhookTest } from '../db/webhook-tests';
+import { insertWebhookTest } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
 import { CallNotMade } from '../temporal/calls';
 import { generateWebhookSecret } from '../webhooks/sign';

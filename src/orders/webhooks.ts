@@ -8,7 +8,7 @@ import { AlreadyRunning } from '../temporal/order-workflows';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { type Page, listEnd, toPage, unknownCursor } from './list-page';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import { notFound, requireOrder } from './read-order';
 
 /**

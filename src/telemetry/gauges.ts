@@ -1,7 +1,6 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
-import type { Db } from '../db/pool';
-import type { WriteProbe } from '../db/write-probe';
+import type { Db, WriteProbe } from '../db/pool';
 import { VERSION } from '../package';
 import { registry } from './metrics';
 

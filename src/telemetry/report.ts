@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { workflowId } from '../../workflows/messages';
 import type { OrderChange } from '../domain/order';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import type { WebhookState } from '../domain/webhook';
 import type { RecordedAttempt } from '../webhooks/deliver';
 import { requestContextFields } from './current-request-context';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { WORKFLOW_ID_PREFIX, orderStatusKey } from '../../workflows/messages';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 
 /** For a page of a list. */
 const LIST_TIMEOUT_MS = 10_000;

@@ -13,8 +13,11 @@ import {
   ROW_BEHIND,
   ROW_CHANGED,
   VERSION_DIFFERS,
+  accountModeKey,
   cancelOrderUpdate,
   getOrderQuery,
+  orderReferenceKey,
+  orderStatusKey,
   reportProgressUpdate,
   resendWebhookSignal,
   sellerIdKey,
@@ -24,13 +27,14 @@ import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
+import { formatPence } from '../domain/money';
 import { type ChangeRequest, type Order, type OrderState, stateOf } from '../domain/order';
-import type { OrderStatus } from '../domain/status';
+import { type OrderStatus, isFinal } from '../domain/status';
+import { escapeControls } from '../domain/text';
 import type { WebhookSelection } from '../domain/webhook';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { type TemporalCalls, CallNotMade, TooManyChanges, createTemporalCalls, grpcErrorOf } from './calls';
 import { type RunLists, createRunLists } from './list-runs';
-import { orderOptions } from './workflow-options';
 
 /**
  * Changes of one seller's orders that run at the same time; further ones wait. Each takes the workers and Temporal
@@ -290,4 +294,39 @@ function isNotStarted(error: unknown): boolean {
   const { code, details } = grpcErrorOf(error) ?? {};
   // The code is the same for a run that no worker serves now, and for one whose tasks fail.
   return code === status.FAILED_PRECONDITION && NOT_STARTED.test(details ?? '');
+}
+
+/** If a worker dies during a workflow task, another worker gets the task after this. The SDK's default is 10 s. */
+const TASK_TIMEOUT = '5 seconds';
+
+/**
+ * Options of every run of an order's workflow: how operators find and recognize the order in the Temporal UI. If a run
+ * is open, it is used.
+ * @param isEncrypted omits the reference as a search attribute, because Temporal stores those in clear
+ */
+export function orderOptions(order: Order, isEncrypted: boolean) {
+  return {
+    taskQueue: ORDER_TASK_QUEUE,
+    workflowId: workflowId(order.id),
+    // The run of an open order completes only if the row is that of a restored backup: it must not begin again from there.
+    workflowIdReusePolicy: isFinal(order.status) ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowTaskTimeout: TASK_TIMEOUT,
+    // While tasks wait for a worker, sellers take turns.
+    priority: { fairnessKey: order.sellerId },
+    staticSummary:
+      `${order.sandbox ? 'Sandbox: ' : ''}${formatPence(order.amountPence)} for ` +
+      `${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
+    typedSearchAttributes: new TypedSearchAttributes([
+      { key: orderStatusKey, value: order.status },
+      { key: sellerIdKey, value: order.sellerId },
+      ...(isEncrypted ? [] : [{ key: orderReferenceKey, value: order.reference }]),
+      { key: accountModeKey, value: order.sandbox ? 'sandbox' : 'live' },
+    ]),
+  } as const;
+}
+
+/** Text from outside as a markdown code span: the Temporal UI shows it unchanged and makes no link of a URL in it. */
+export function toCodeSpan(text: string): string {
+  return `\`${escapeControls(text).replaceAll('`', '\\u0060')}\``;
 }

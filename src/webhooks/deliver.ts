@@ -8,7 +8,7 @@ import { endUnsent, recordAttempt } from '../db/webhook-attempts';
 import { type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import { type RetrySchedule, retryDelay, yieldsToNext } from '../domain/retry-schedule';
 import type { WebhookState, WebhookTest } from '../domain/webhook';
-import { isUuid } from '../domain/uuid';
+import { isUuid } from '../domain/text';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { type BreakerOptions, createEndpointBreakers, isAnswered } from './endpoint-breakers';

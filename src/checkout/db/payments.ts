@@ -64,8 +64,6 @@ export async function insertPayment(
          select id, $2 from checkout_order o where id = $1 and status = 'PENDING'
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
-           -- The insert would wait for a result that is being recorded, which waits for the lock above.
-           and not exists (select from payment where order_id = $1 and ${CURRENT_PAYMENT})
          on conflict (order_id) where ${CURRENT_PAYMENT} do nothing
          returning order_id
        )

@@ -1,6 +1,5 @@
 import { Pool } from 'pg';
-import { createPool } from '../../../src/db/pool';
-import { createWriteProbe, probeWrite } from '../../../src/db/write-probe';
+import { createPool, createWriteProbe, probeWrite } from '../../../src/db/pool';
 import { holdDelays } from '../../support/clock';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';

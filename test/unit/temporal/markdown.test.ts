@@ -1,5 +1,5 @@
-import { escapeControls } from '../../../src/domain/escape-controls';
-import { toCodeSpan } from '../../../src/temporal/workflow-options';
+import { escapeControls } from '../../../src/domain/text';
+import { toCodeSpan } from '../../../src/temporal/order-workflows';
 
 test('escapeControls escapes C0, DEL, C1, line separators and direction marks, and nothing else', () => {
   const escaped: string[] = [];

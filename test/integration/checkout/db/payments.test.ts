@@ -6,10 +6,9 @@ import {
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
 import type { Order } from '../../../../src/domain/order';
-import { holdTransaction, statementsWaiting, useDatabase } from '../../../support/database';
+import { useDatabase } from '../../../support/database';
 import { insertNewOrder, saveChanges } from '../../../support/new-orders';
 import { applyEvents } from '../../../support/domain-orders';
-import { until } from '../../../support/until';
 
 /** Customers of sandbox and live accounts can pay now. */
 const PAY_NOW = { sandbox: true, live: true };
@@ -44,21 +43,6 @@ test('a payment is started after a payment that is over, and not after one that 
     await recordPaymentStatus(db, (await findLastPayment(db, id))!.id, status);
   }
   expect([...results, await insertPayment(db, id, 'oak', BROWSER)]).toEqual([true, true, true, false]);
-});
-
-test('a payment that is started while the result of another is recorded is refused, and both end', async () => {
-  const { db } = database;
-  const { id } = await payingOrder();
-  await insertPayment(db, id, 'oak', BROWSER);
-  const held = await holdTransaction(db, 'select from application where order_id = $1 for update', [id]);
-  const started = insertPayment(db, id, 'harbour', BROWSER);
-  await until(async () => (await statementsWaiting(db)) === 1, 'the second payment waits');
-  const recorded = recordPaymentStatus(db, (await findLastPayment(db, id))!.id, 'paid');
-  await until(async () => (await statementsWaiting(db)) === 2, 'the result waits behind it');
-  await held.rollback();
-  expect(await started).toBe(false);
-  await recorded;
-  expect(await findLastPayment(db, id)).toMatchObject({ bank: 'oak', status: 'paid' });
 });
 
 test('the checkout of a payment is unfinished some seconds after its start, until the payment is over', async () => {

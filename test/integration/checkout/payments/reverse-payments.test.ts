@@ -222,7 +222,7 @@ test.each<PaymentStatus>(['cancelled', 'refused'])(
   'a payment that is confirmed after it was %s is refunded, again if that fails, while its customer pays again',
   async (first) => {
     const { db } = database;
-    const id = await insertPayment(['signup_started']);
+    const id = await insertPayment(['signup_started'], { startedAt: -2 });
     const found = await refreshAfter(id, (payment) => recordPaymentStatus(db, payment, first));
     expect([found, await paymentOf(id), await toReverse()]).toMatchObject([
       first,
