@@ -18,13 +18,11 @@ import type { RateLimits } from './rate-limit';
 import { requestTelemetry } from './request-telemetry';
 import { webhookRoutes } from './webhook-routes';
 
-/** Lists that one seller can read at the same time; further ones wait. */
-const LISTS_AT_ONCE = 2;
 /**
- * Resends, rotations and changes of static headers that one seller can run at the same time; further ones wait. Each may wait for the lock on a
- * row, with a connection.
+ * Requests of a kind that one seller can run at the same time; further ones wait. The kinds: lists; webhook tests, each a
+ * workflow; resends, rotations and changes of static headers, which may wait for the lock on a row, with a connection.
  */
-const LOCKS_AT_ONCE = 2;
+const AT_ONCE = 2;
 
 export interface AppOptions {
   api: PublicApi;
@@ -63,11 +61,12 @@ export function createApp(options: AppOptions): Koa<State> {
   const count = authenticate('none');
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
-  const limitLists = limitInFlight(LISTS_AT_ONCE);
-  const limitLocks = limitInFlight(LOCKS_AT_ONCE);
+  const limitLists = limitInFlight(AT_ONCE);
+  const limitLocks = limitInFlight(AT_ONCE);
+  const limitTests = limitInFlight(AT_ONCE);
   for (const basePath of api.basePaths) {
     mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists, quote), count);
-    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks }), count);
+    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
   }
   app.use(count);
   mount(app, docsRoutes(document));

@@ -24,7 +24,7 @@ export function webhookRoutes(
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody, optionalJsonBody }: BodyReaders,
-  { limitLists, limitLocks }: Record<'limitLists' | 'limitLocks', RouteMiddleware>,
+  { limitLists, limitLocks, limitTests }: Record<'limitLists' | 'limitLocks' | 'limitTests', RouteMiddleware>,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');
@@ -63,7 +63,7 @@ export function webhookRoutes(
     const { data } = validate(headersSchema, ctx.request.body);
     ctx.body = { data: await setWebhookHeaders(deps, id, data) };
   });
-  router.post('/seller/:sellerId/webhook_test', starter, jsonBody, async (ctx) => {
+  router.post('/seller/:sellerId/webhook_test', starter, jsonBody, limitTests, async (ctx) => {
     const { id } = sellerOf(ctx);
     const { data } = validate(testSchema, ctx.request.body);
     ctx.body = { data: await testWebhook(deps, id, data.url) };
