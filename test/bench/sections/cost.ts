@@ -48,7 +48,7 @@ export const cost: Section = {
           unit: '',
           ours: ours.statements,
           theirs: 66,
-          goal: { of: 'value', atMost: 30 },
+          goal: { of: 'value', atMost: 20 },
         },
       ],
       tables: [countsTable(costs), cpuTable(costs)],

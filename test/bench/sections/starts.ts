@@ -30,11 +30,8 @@ export const starts: Section = {
     });
     const row = { what: 'creates until every workflow exists', unit: '/s' as const };
     const rows = [
-      compare(
-        { ...row, against: 'bare `workflow.start`', goal: { of: 'ratio', atLeast: 1 } },
-        values.service,
-        values.bare,
-      ),
+      // Without a goal: starts give way to changes.
+      compare({ ...row, against: 'bare `workflow.start`' }, values.service, values.bare),
     ];
     return { blocks: bench.blocks, rows };
   },
