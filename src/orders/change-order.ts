@@ -59,11 +59,7 @@ export async function simulateProgress(
   stored: StoredOrder,
   progress: Pick<ChangeRequest, 'event' | 'reason' | 'paymentTerm' | 'ifVersion'>,
 ): Promise<Order> {
-  if (!stored.sandbox)
-    throw new Problem(
-      'sandbox_only',
-      'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
-    );
+  if (!stored.sandbox) throw new Problem('sandbox_only');
   return reportProgress(deps, stored, { ...progress, ...(progress.event === 'expired' && { actor: 'system' }) });
 }
 
