@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { PACKAGE_ROOT } from '../../src/package';
 import type { Part } from './part';
 
 /** How the receiver fails. */
@@ -56,10 +57,14 @@ export function createReceiver(logFile: string, port: number, tlsPort: number): 
     isRunning,
     pids: () => (isRunning() ? [child!.pid!] : []),
     async start() {
-      child = fork(path.join(__dirname, 'receiver-process.js'), [logFile, String(port), String(tlsPort)], {
-        // Otherwise an interrupt in the terminal would end it before the run's last webhooks.
-        detached: true,
-      });
+      child = fork(
+        path.join(PACKAGE_ROOT, 'dist/test/chaos/receiver-process.js'),
+        [logFile, String(port), String(tlsPort)],
+        {
+          // Otherwise an interrupt in the terminal would end it before the run's last webhooks.
+          detached: true,
+        },
+      );
       await once(child, 'message');
       child.send(mode);
     },
