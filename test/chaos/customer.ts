@@ -85,6 +85,12 @@ export async function checkOut(
       await delay(WAIT_MS);
       continue;
     }
+    if (step === 'lender') {
+      const answer = await actAtLender(browser, path);
+      if (!isAccepted(answer, `${path}return/`, options)) return;
+      await delay(WAIT_MS);
+      continue;
+    }
     const isTry = step === 'application' || step === 'payment';
     if (isTry && tries++ >= MOST_TRIES) return;
     const answer = await browser.submit(`${path}${step}/`, fieldsOf(step, intent, tries));
@@ -96,12 +102,13 @@ const FORMS = ['confirmation', 'choice', 'application', 'payment'] as const;
 type Form = (typeof FORMS)[number];
 
 /** What the page asks the customer for. */
-function stepOf({ status, text, isRefreshing }: PageReply): Form | 'bank' | 'wait' | 'end' {
+function stepOf({ status, text, isRefreshing }: PageReply): Form | 'bank' | 'lender' | 'wait' | 'end' {
   if (status !== 200) return 'wait';
   const forms = [...text.matchAll(/<form method="post" action="[^"]*\/pay\/[^/]+\/([^"]+)\/"/g)].map(
     ([, name]) => name,
   );
   if (forms.includes('payment/cancel')) return 'bank';
+  if (/href="[^"]*\/lender\/"/.test(text)) return 'lender';
   return FORMS.find((form) => forms.includes(form)) ?? (isRefreshing ? 'wait' : 'end');
 }
 
@@ -110,6 +117,12 @@ function fieldsOf(step: Form, { term, lender }: Intent, tries: number): Record<s
   if (step === 'payment') return { bank: 'oak' };
   if (step === 'confirmation') return { agree: 'yes' };
   return { ...BUSINESS, email: `${tries > 1 ? 'approved' : lender}@b.example` };
+}
+
+/** Confirms the identity on the sandbox lender's page. @returns the last answer */
+async function actAtLender(browser: Browser, path: string): Promise<PageReply> {
+  const page = await browser.open(`${path}lender/`);
+  return page.status < 400 ? browser.open(`${path}return/`) : page;
 }
 
 /** @returns the last answer */
