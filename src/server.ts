@@ -50,7 +50,7 @@ export async function startServer(
   const calls = createTemporalCalls(client);
   const lenders = lendersOf(config);
   const { sandbox } = lenders;
-  const payments = guardPayments(paymentProvidersOf(config, db));
+  const payments = guardPayments(paymentProvidersOf(config, db), { log });
   const providers = { payments, hasLiveLender: lenders.live !== undefined };
   const deps = {
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
