@@ -6,6 +6,7 @@ import { createPool } from '../../src/db/pool';
 import { createKeyRing } from '../../src/encryption/key-ring';
 import { runUntilSignalled } from '../../src/entry-point';
 import { createLogger } from '../../src/logger';
+import { lendersOf, paymentProvidersOf } from '../../src/providers';
 import { startServer } from '../../src/server';
 import { freeLoopbackAddress, startMetrics } from '../../src/telemetry/metrics-server';
 import { createTemporalClient, temporalSettings } from '../../src/temporal/connection';
@@ -68,7 +69,8 @@ export async function startService(servers: Servers, started: Started): Promise<
   const apiUrl = `${ordersUrl}${config.api.basePaths[0] ?? ''}`;
   const orderUrl = await demoOrder(apiUrl, access, shopUrl).catch((error: unknown) => String(error));
   started(await serveShop(shopUrl, addresses));
-  console.log(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, shopUrl }));
+  const live = { lender: lendersOf(config).live, bank: paymentProvidersOf(config, worker.db).live };
+  console.log(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, shopUrl, live }));
   process.send?.('up');
   await worker.failed;
 }

@@ -56,7 +56,7 @@ test('status lists every part of a healthy service, and exits with 0', async () 
   expect(run.json()).toMatchObject({ status: 'ok', version: expect.any(String), backlog: { ordersWaiting: 0 } });
   expect(run.json().checks[1].detail).toBe(migrations.at(-1)!.replace(/\.sql$/, ''));
   const text = await runCli(['status'], stack.env);
-  expect(text.stdout).toMatch(/^part +state +detail\n(.*\n)*version +ok +\S+\n$/);
+  expect(text.stdout).toMatch(/^part +state +detail\n(.*\n)*version +ok +\S+\n\nok\n$/);
 });
 
 test('status leaves out the hosted checkout if there is none', async () => {
