@@ -211,5 +211,5 @@ export function providerOf({ sandbox, live }: PaymentProviders, isSandbox: boole
 
 /** Names the accounts that lack a lender or a payment provider, and what an operator can do. */
 function remedyFor(isSandbox: boolean): string {
-  return isSandbox ? 'sandbox accounts: set CHECKOUT_LENDER' : 'live accounts: set `live` in src/providers.ts';
+  return isSandbox ? 'sandbox accounts: set HOSTED_CHECKOUT=true' : 'live accounts: set `live` in src/providers.ts';
 }

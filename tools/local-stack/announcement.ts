@@ -2,7 +2,7 @@ import type { DemoAccess } from './demo';
 
 /** The variables that `npm start` writes to `.data/demo.env`. */
 type Addresses = DemoAccess &
-  Record<'ORDERS_URL' | 'CHECKOUT_BASE_URL' | 'CHECKOUT_LENDER' | 'DATABASE_URL' | 'METRICS_URL', string> &
+  Record<'ORDERS_URL' | 'CHECKOUT_BASE_URL' | 'HOSTED_CHECKOUT' | 'DATABASE_URL' | 'METRICS_URL', string> &
   Record<'TEMPORAL_ADDRESS' | 'TEMPORAL_NAMESPACE' | 'TEMPORAL_UI_URL', string>;
 
 /** The text that `npm start` prints when the service is up. */

@@ -31,7 +31,7 @@ export async function startService(servers: Servers, started: Started): Promise<
     LOG_LEVEL: 'warn',
     CHECKOUT_BASE_URL: ordersUrl,
     API_PUBLIC_URL: ordersUrl,
-    CHECKOUT_LENDER: 'sandbox',
+    HOSTED_CHECKOUT: 'true',
     WEBHOOK_ALLOW_PRIVATE: 'true',
     METRICS_ADDRESS: `127.0.0.1:${await choosePort(9464)}`,
     WORKER_HEALTH_PORT: String(await choosePort(3001)),
@@ -57,7 +57,7 @@ export async function startService(servers: Servers, started: Started): Promise<
     ...access,
     CHECKOUT_BASE_URL: config.checkoutBaseUrl,
     // For `status`, which checks the checkout only if there is one.
-    CHECKOUT_LENDER: config.hostedCheckout.lender,
+    HOSTED_CHECKOUT: String(config.hostedCheckout.enabled),
     DATABASE_URL: config.databaseUrl,
     TEMPORAL_ADDRESS: settings.connectionOptions.address ?? 'localhost:7233',
     TEMPORAL_NAMESPACE: settings.namespace ?? 'default',

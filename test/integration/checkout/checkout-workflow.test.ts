@@ -522,7 +522,7 @@ describe('one call of the activity', () => {
     await customer.startPayment();
     await expect(askBank(id)).rejects.toMatchObject({
       type: 'BankUnavailable',
-      message: 'no payment provider is configured for sandbox accounts: set CHECKOUT_LENDER',
+      message: 'no payment provider is configured for sandbox accounts: set HOSTED_CHECKOUT=true',
     });
   });
 
