@@ -10,9 +10,9 @@ import { type SandboxBank, createSandboxBank } from './checkout/payments/sandbox
  * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes
  * `live`: see docs/lenders/connect.md.
  */
-export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Pick<Config, 'hostedCheckout'>): Lenders {
+export function lendersOf({ hostedCheckout: { enabled, sandboxReferralMs } }: Pick<Config, 'hostedCheckout'>): Lenders {
   return {
-    sandbox: lender === 'none' ? undefined : createSandboxLender(sandboxReferralMs),
+    sandbox: enabled ? createSandboxLender(sandboxReferralMs) : undefined,
     live: undefined,
   };
 }
@@ -27,7 +27,7 @@ export function paymentProvidersOf(
 
 /** @returns undefined if there is no hosted checkout */
 function sandboxBankOf({ checkoutBaseUrl, hostedCheckout }: Config, db: DbClient): SandboxBank | undefined {
-  const { lender, sandboxReferralMs } = hostedCheckout;
-  if (lender === 'none') return undefined;
+  const { enabled, sandboxReferralMs } = hostedCheckout;
+  if (!enabled) return undefined;
   return createSandboxBank(createSandboxPaymentStore(db), `${checkoutBaseUrl}/pay/sandbox-bank`, sandboxReferralMs);
 }

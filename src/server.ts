@@ -50,7 +50,7 @@ export async function startServer(
   const calls = createTemporalCalls(client);
   const lenders = lendersOf(config);
   const { sandbox } = lenders;
-  const payments = guardPayments(paymentProvidersOf(config, db));
+  const payments = guardPayments(paymentProvidersOf(config, db), { log });
   const providers = { payments, hasLiveLender: lenders.live !== undefined };
   const deps = {
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
@@ -62,7 +62,7 @@ export async function startServer(
   const limits = createRateLimits(db, config.rateLimits, log);
   const common = { limits, limitHeaders: limitHeaders(config.http.maxHeaderBytes) };
   if (config.production && sandbox && !lenders.live)
-    log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
+    log.warn('HOSTED_CHECKOUT=true: the hosted checkout serves sandbox accounts only');
   const app = createApp({
     api: config.api,
     deps,
@@ -146,7 +146,7 @@ function createOrderDependencies(
 
 /** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */
 const expiryOf = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
-  orderExpiresAfterMs ?? (hostedCheckout.lender === 'none' ? undefined : DEFAULT_EXPIRY_MS);
+  orderExpiresAfterMs ?? (hostedCheckout.enabled ? DEFAULT_EXPIRY_MS : undefined);
 
 if (require.main === module) {
   void runUntilSignalled(async (started) => {

@@ -206,8 +206,8 @@ function createWorkers(
         workflowBundle,
         activities: createCheckoutActivities({
           db,
-          callLender: guardLenders(lendersOf(config)),
-          payments: guardPayments(paymentProvidersOf(config, db)),
+          callLender: guardLenders(lendersOf(config), { log }),
+          payments: guardPayments(paymentProvidersOf(config, db), { log }),
           core: createOrderCore({ db, workflows }),
           checkoutBaseUrl: config.checkoutBaseUrl,
         }),

@@ -37,7 +37,7 @@ export interface AppOptions {
   responseHmacHeader: string | undefined;
   health: HealthChecks;
   trace?: Middleware | undefined;
-  /** The hosted checkout, which handles its own paths. Undefined if CHECKOUT_LENDER is none, like `quote`. */
+  /** The hosted checkout, which handles its own paths. Undefined without HOSTED_CHECKOUT, like `quote`. */
   checkout: Middleware<State> | undefined;
   quote: QuoteRepayments | undefined;
 }

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { REMOTE_BUCKETS, beginAtZero, counter, histogram, trackFailures } from '../telemetry/metrics';
+import { checkAnswer, checkPage } from './check-answer';
 import { type LenderAnswer, type LenderApplication, type Lenders, LenderUnavailable } from './lender/lender';
 import { type PaymentProvider, type PaymentProviders, PaymentProviderUnavailable } from './payments/payment-provider';
 
@@ -39,36 +41,61 @@ interface Guard<T> {
   who: string;
   deadlineMs: number;
   Unavailable: typeof LenderUnavailable | typeof PaymentProviderUnavailable;
+  /** @returns the value without what the service does not know. @throws Error without any of its values */
+  check?: (value: T) => T;
   /** @param result undefined if the call failed */
   count: (result?: { value: T }) => void;
+  /** For failures. */
+  log: Logger | undefined;
 }
 
 /**
- * Makes a call end. Each of its errors becomes an `Unavailable`.
+ * Makes a call end. Each of its errors, and each invalid answer, becomes an `Unavailable`.
  * @param request its signal aborts once the answer is no longer needed
  */
 async function guardCall<T>(
   request: (signal: AbortSignal) => Promise<T>,
-  { who, deadlineMs, Unavailable, count }: Guard<T>,
+  { who, deadlineMs, Unavailable, check = (value) => value, count, log }: Guard<T>,
 ): Promise<T> {
   const ended = new AbortController();
   async function deadline(): Promise<never> {
     await delay(deadlineMs, undefined, { signal: ended.signal });
     throw new Unavailable(`${who} has not answered within ${deadlineMs} ms`);
   }
+  function checked(value: T): T {
+    try {
+      return check(value);
+    } catch (error) {
+      throw new Unavailable(`${who}'s adapter returned an invalid answer: ${(error as Error).message}`);
+    }
+  }
   try {
-    const value = await Promise.race([request(ended.signal), deadline()]);
+    const value = checked(await Promise.race([request(ended.signal), deadline()]));
     count({ value });
     return value;
   } catch (error) {
     count();
-    if (error instanceof Unavailable) throw error;
     // Workflow history keeps the message, and that of an adapter's own error may quote personal data.
-    const kind = error instanceof Error ? error.name : typeof error;
-    throw new Unavailable(`${who}'s adapter failed: ${kind}`, { cause: error });
+    const failure =
+      error instanceof Unavailable ? error : new Unavailable(`${who}'s adapter failed: ${describe(error).type}`);
+    const cause = error instanceof Error && error.cause !== undefined ? describe(error.cause) : undefined;
+    log?.warn({ error: describe(error), cause }, failure.message);
+    throw failure;
   } finally {
     ended.abort();
   }
+}
+
+/** What an error says about its origin, without its message, which may quote personal data. */
+function describe(error: unknown): { type: string; code?: string; at?: string[] } {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { code } = error as { code?: unknown };
+  const frames = (error.stack ?? '').replace(error.message, '').split('\n');
+  return {
+    type: error.name,
+    ...(typeof code === 'string' && /^\w{1,50}$/.test(code) && { code }),
+    at: frames.filter((line) => /^ +at .+:\d+\)?$/.test(line)).map((line) => line.trim()),
+  };
 }
 
 /** The lender was not called, because too many calls to it are running. */
@@ -83,7 +110,11 @@ export type CallLender = (isSandbox: boolean, application: LenderApplication) =>
  */
 export function guardLenders(
   lenders: Lenders,
-  { deadlineMs = LENDER_DEADLINE_MS, maxCalls = CALLS_PER_LENDER } = {},
+  {
+    log,
+    deadlineMs = LENDER_DEADLINE_MS,
+    maxCalls = CALLS_PER_LENDER,
+  }: { log?: Logger; deadlineMs?: number; maxCalls?: number } = {},
 ): CallLender {
   const running = { sandbox: 0, live: 0 };
   let isFailing = false;
@@ -109,6 +140,8 @@ export function guardLenders(
         who: 'the lender',
         deadlineMs,
         Unavailable: LenderUnavailable,
+        check: (answer) => checkAnswer(answer, application),
+        log: loggedFor(mode, log),
         count: (result) => count(mode, result?.value.kind ?? 'unavailable'),
       });
     } finally {
@@ -121,20 +154,30 @@ export function guardLenders(
 /** Counts each call of the payment providers and makes it end. They throw PaymentProviderUnavailable only. */
 export function guardPayments<Sandbox extends PaymentProvider, Live extends PaymentProvider>(
   { sandbox, live }: { sandbox: Sandbox | undefined; live: Live | undefined },
-  deadlineMs = PAYMENT_DEADLINE_MS,
+  { log, deadlineMs = PAYMENT_DEADLINE_MS }: { log?: Logger; deadlineMs?: number } = {},
 ): { sandbox: Sandbox | undefined; live: Live | undefined } {
   return {
-    sandbox: sandbox && guardProvider(sandbox, 'sandbox', deadlineMs),
-    live: live && guardProvider(live, 'live', deadlineMs),
+    sandbox: sandbox && guardProvider(sandbox, 'sandbox', { log, deadlineMs }),
+    live: live && guardProvider(live, 'live', { log, deadlineMs }),
   };
 }
 
-function guardProvider<P extends PaymentProvider>(provider: P, mode: AccountMode, deadlineMs: number): P {
-  const call = <T>(name: (typeof PAYMENT_CALLS)[number], request: () => Promise<T>): Promise<T> =>
+function guardProvider<P extends PaymentProvider>(
+  provider: P,
+  mode: AccountMode,
+  { log, deadlineMs }: { log: Logger | undefined; deadlineMs: number },
+): P {
+  const call = <T>(
+    name: (typeof PAYMENT_CALLS)[number],
+    request: () => Promise<T>,
+    check?: (value: T) => T,
+  ): Promise<T> =>
     guardCall(request, {
       who: 'the payment provider',
       deadlineMs,
       Unavailable: PaymentProviderUnavailable,
+      ...(check && { check }),
+      log: loggedFor(mode, log),
       count: (result) => paymentRequests.inc({ mode, call: name, outcome: result ? 'succeeded' : 'failed' }),
     });
   return {
@@ -143,12 +186,21 @@ function guardProvider<P extends PaymentProvider>(provider: P, mode: AccountMode
     name: provider.name,
     regulation: provider.regulation,
     banks: provider.banks,
-    start: (payment) => call('start', () => provider.start(payment)),
+    start: (payment) =>
+      call(
+        'start',
+        () => provider.start(payment),
+        (url) => checkPage(url, payment.returnUrl),
+      ),
     statusOf: (id) => call('statusOf', () => provider.statusOf(id)),
     cancel: (id) => call('cancel', () => provider.cancel(id)),
     refund: (id) => call('refund', () => provider.refund(id)),
   };
 }
+
+/** The sandbox fails only for test customers, which needs no line. */
+const loggedFor = (mode: AccountMode, log: Logger | undefined): Logger | undefined =>
+  mode === 'live' ? log : undefined;
 
 /** @throws PaymentProviderUnavailable if none is configured */
 export function providerOf({ sandbox, live }: PaymentProviders, isSandbox: boolean): PaymentProvider {
@@ -159,5 +211,5 @@ export function providerOf({ sandbox, live }: PaymentProviders, isSandbox: boole
 
 /** Names the accounts that lack a lender or a payment provider, and what an operator can do. */
 function remedyFor(isSandbox: boolean): string {
-  return isSandbox ? 'sandbox accounts: set CHECKOUT_LENDER' : 'live accounts: set `live` in src/providers.ts';
+  return isSandbox ? 'sandbox accounts: set HOSTED_CHECKOUT=true' : 'live accounts: set `live` in src/providers.ts';
 }

@@ -35,7 +35,7 @@ export function addStatusCommand(program: Command, services: Services): void {
       services.foundTrouble = needsPerson;
       const status = needsPerson ? 'needs a person' : 'ok';
       if (wantsJson(command)) await print(command, { status, version: VERSION, checks, ...work.numbers });
-      else await print(command, [...checks, { part: 'version', state: status, detail: VERSION }]);
+      else await print(command, [...checks, { part: 'version', state: 'ok', detail: VERSION }], status);
     });
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_EXPIRY_DAYS, MAX_POUNDS } from '../domain/limits';
 import { poundsToPence } from '../domain/money';
-import { DAY, MINUTE, SECOND, baseUrl, choice, httpUrl, integer, milliseconds, setting } from './setting';
+import { DAY, MINUTE, SECOND, baseUrl, flag, httpUrl, integer, milliseconds, setting } from './setting';
 
 const documentUrl = httpUrl().optional();
 const WAY_BACK = "`{pay_link_id}` in it becomes the order's, for a link back.";
@@ -14,12 +14,12 @@ export const checkoutSettings = {
       'The proxy [strips](../lenders/checkout.md#steps) a path in it.',
   ),
   hostedCheckout: z.object({
-    lender: setting(
-      'CHECKOUT_LENDER',
-      choice('none', 'sandbox').default('none'),
-      '`sandbox` serves the [hosted checkout](../lenders/checkout.md): [sandbox accounts](deploy.md#accounts) use the ' +
+    enabled: setting(
+      'HOSTED_CHECKOUT',
+      flag(),
+      'Serves the [hosted checkout](../lenders/checkout.md): [sandbox accounts](deploy.md#accounts) use the ' +
         'sandbox lender, live ones the lender that you have [connected](../lenders/connect.md). ' +
-        'With `none`, your own checkout is at `CHECKOUT_BASE_URL`.',
+        'Otherwise, your own checkout is at `CHECKOUT_BASE_URL`.',
     ),
     lenderName: setting(
       'CHECKOUT_LENDER_NAME',

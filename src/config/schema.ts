@@ -55,13 +55,10 @@ export const configSchema = settings
     },
   )
   .refine(canEncryptPayloads, NEEDS_KEYS)
-  .refine(
-    ({ workerQueues, hostedCheckout }) => hostedCheckout.lender !== 'none' || workerQueues.join() !== 'checkout',
-    {
-      path: ['workerQueues'],
-      error: 'is only checkout, but there is no hosted checkout: set CHECKOUT_LENDER',
-    },
-  )
+  .refine(({ workerQueues, hostedCheckout }) => hostedCheckout.enabled || workerQueues.join() !== 'checkout', {
+    path: ['workerQueues'],
+    error: 'is only checkout, but there is no hosted checkout: set HOSTED_CHECKOUT=true',
+  })
   .refine(({ production, checkoutBaseUrl }) => !production || isSafe(checkoutBaseUrl), {
     path: ['checkoutBaseUrl'],
     error: MUST_BE_HTTPS,

@@ -81,7 +81,7 @@ export async function startTarget(root: string, attackers: number, balanced: boo
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
     CHECKOUT_BASE_URL: 'https://checkout.example',
-    CHECKOUT_LENDER: 'sandbox',
+    HOSTED_CHECKOUT: 'true',
     WEBHOOK_ALLOW_PRIVATE: 'true',
   };
   const behindProxy = { ...env, TRUSTED_PROXIES: '1' };

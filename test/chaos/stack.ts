@@ -26,7 +26,7 @@ const DISK_MB = 3000;
 /** Retries every second for two minutes, so that no fault exhausts a webhook. */
 export const SETTINGS = {
   ...QUICK,
-  CHECKOUT_LENDER: 'sandbox',
+  HOSTED_CHECKOUT: 'true',
   SANDBOX_REFERRAL_MS: '2000',
   UPDATE_TIMEOUT_MS: '5000',
   WEBHOOK_RETRY_DELAYS: RETRY_DELAYS_S.join(','),

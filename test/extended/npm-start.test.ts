@@ -62,9 +62,11 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
     .split(/ +/)[1]!;
   expect(await (await fetch(checkout)).text()).toContain('How would you like to pay?');
 
+  expect(first.lines.join('\n')).toContain('Live accounts: no lender, no bank.');
+
   const before = demoEnv();
   expect(Object.keys(before).sort()).toEqual([
-    ...['CHECKOUT_API_KEY', 'CHECKOUT_BASE_URL', 'CHECKOUT_LENDER', 'DATABASE_URL', 'METRICS_URL', 'ORDERS_URL'],
+    ...['CHECKOUT_API_KEY', 'CHECKOUT_BASE_URL', 'DATABASE_URL', 'HOSTED_CHECKOUT', 'METRICS_URL', 'ORDERS_URL'],
     ...['SELLER_API_KEY', 'SELLER_ID', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_UI_URL', 'WEBHOOK_SECRET'],
   ]);
   expect(await (await fetch(before.METRICS_URL!)).text()).toContain('temporal_');

@@ -39,7 +39,7 @@ beforeAll(async () => {
   env = {
     ...stack.env,
     CHECKOUT_BASE_URL: `http://127.0.0.1:${port}`,
-    CHECKOUT_LENDER: 'sandbox',
+    HOSTED_CHECKOUT: 'true',
     READ_BUDGET_MS: '10000',
     UPDATE_TIMEOUT_MS: '60000',
     SANDBOX_REFERRAL_MS: '3600000',

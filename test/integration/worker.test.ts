@@ -18,7 +18,7 @@ test('a worker process in which one of its two Temporal workers fails stops, wit
   const preload = path.join(PACKAGE_ROOT, 'dist/test/support/fail-lender-worker.js');
   const worker = await startProcess(
     'worker',
-    { ...stack.env, CHECKOUT_LENDER: 'sandbox' },
+    { ...stack.env, HOSTED_CHECKOUT: 'true' },
     { nodeOptions: ['--require', preload] },
   );
   await until(() => !worker.isRunning(), 'the process has ended');

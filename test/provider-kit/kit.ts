@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
 import { type Check, runChecks } from './checks';
@@ -14,6 +15,10 @@ interface KitModule {
 async function main([file]: string[]): Promise<number> {
   if (file === undefined) {
     console.error('Name a file, such as test/provider-kit/sandbox.ts. See docs/lenders/connect.md.');
+    return 2;
+  }
+  if (!existsSync(file)) {
+    console.error(`There is no file ${file}.`);
     return 2;
   }
   const source = path.relative(PACKAGE_ROOT, path.resolve(file)).replace(/\.ts$/, '.js');

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Applicant, type LenderDecision, type Offer, totalPence } from '../../src/checkout/domain/application';
+import { checkAnswer, checkOffer } from '../../src/checkout/check-answer';
+import type { Applicant, LenderDecision } from '../../src/checkout/domain/application';
 import {
   type Lender,
   type LenderAnswer,
   type LenderApplication,
   LenderUnavailable,
 } from '../../src/checkout/lender/lender';
-import { type Check, must, mustBeSafe, poll } from './checks';
+import { type Check, must, poll } from './checks';
 
 /** An adapter to check, and the test customers of its lender. */
 export interface LenderKit {
@@ -36,12 +37,19 @@ const PRICINGS = [
   { representativeInterest: 12.9, promotions: [] },
   { representativeInterest: 12.9, promotions: [PROMOTION] },
 ];
-const DECLINE_CODES = ['affordability', 'credit_check', 'other'];
 
 export function lenderChecks(kit: LenderKit): Check[] {
   const { lender, applicants, unreachable, amountPence = AMOUNT_PENCE, timeoutMs = TIMEOUT_MS } = kit;
-  const ask = (application: LenderApplication, adapter = lender): Promise<LenderAnswer> =>
-    adapter.decide({ ...application, askedAt: new Date() }, new AbortController().signal);
+  /** @throws Error if the answer is invalid */
+  async function ask(
+    application: LenderApplication,
+    { adapter = lender, signal = new AbortController().signal } = {},
+  ): Promise<LenderAnswer> {
+    const answer = await adapter.decide({ ...application, askedAt: new Date() }, signal);
+    checkAnswer(answer, application);
+    // The checks wait as short as the lender says, which may be less than the service waits.
+    return answer;
+  }
   const newApplication = (applicant: Applicant): LenderApplication => ({
     id: randomUUID(),
     orderId: randomUUID(),
@@ -82,7 +90,7 @@ export function lenderChecks(kit: LenderKit): Check[] {
           for (const pence of [1, 100, AMOUNT_PENCE, 1_000_000_000]) {
             const quote: unknown = lender.quote({ amountPence: pence, pricing }, TODAY);
             must(!(quote instanceof Promise), 'it returns a promise, but pages show it without waiting');
-            mustBeOffer(quote as Offer, pence);
+            checkOffer(quote, pence);
             const again = lender.quote({ amountPence: pence, pricing }, TODAY);
             must(isDeepStrictEqual(again, quote), 'the same call returns other repayments');
           }
@@ -95,7 +103,6 @@ export function lenderChecks(kit: LenderKit): Check[] {
       async run() {
         const decision = await decisionOn(newApplication(applicants.approved));
         must(decision.kind === 'approved', `it is ${decision.kind}`);
-        mustBeOffer(decision.offer, amountPence);
       },
     },
     {
@@ -124,13 +131,25 @@ export function lenderChecks(kit: LenderKit): Check[] {
       title: 'a lender that cannot be reached is LenderUnavailable, without the data of the applicant',
       async run() {
         const application = newApplication(applicants.approved);
-        const error: unknown = await ask(application, unreachable).then(
+        const error: unknown = await ask(application, { adapter: unreachable }).then(
           (answer) => new Error(`it answers ${answer.kind}`),
           (failure: unknown) => failure,
         );
         must(error instanceof LenderUnavailable, `it is another error: ${String(error)}`);
-        for (const value of [...Object.values(application.applicant), application.returnUrl])
-          must(!error.message.includes(String(value)), `the message quotes "${value}", and history keeps it`);
+        mustNotQuote(error, application);
+      },
+    },
+    {
+      title: 'an error response that repeats the application is not quoted, if the adapter uses fetch',
+      async run() {
+        const application = newApplication(applicants.approved);
+        const { fetch } = globalThis;
+        globalThis.fetch = () => Promise.resolve(new Response(JSON.stringify(application), { status: 503 }));
+        const error: unknown = await ask(application, { signal: AbortSignal.timeout(ABORT_MS) })
+          .then(() => undefined)
+          .catch((failure: unknown) => failure)
+          .finally(() => (globalThis.fetch = fetch));
+        if (error instanceof LenderUnavailable) mustNotQuote(error, application);
       },
     },
   ];
@@ -142,7 +161,6 @@ export function lenderChecks(kit: LenderKit): Check[] {
       async run() {
         const decision = await decisionOn(newApplication(declined));
         must(decision.kind === 'declined', `it is ${decision.kind}`);
-        must(DECLINE_CODES.includes(decision.code), `the code is ${decision.code}`);
       },
     });
   if (failed)
@@ -160,7 +178,6 @@ export function lenderChecks(kit: LenderKit): Check[] {
         const application = newApplication(referred);
         const answer = await ask(application);
         must(answer.kind === 'referred', `it is ${answer.kind}`);
-        mustBeDelay(answer.askAgainMs);
         await decisionOn(application);
       },
     });
@@ -170,28 +187,13 @@ export function lenderChecks(kit: LenderKit): Check[] {
       async run() {
         const answer = await ask(newApplication(acting));
         must(answer.kind === 'action_required', `it is ${answer.kind}`);
-        mustBeSafe(answer.url);
-        mustBeDelay(answer.askAgainMs);
       },
     });
   return checks;
 }
 
-function mustBeDelay(ms: number): void {
-  must(Number.isFinite(ms) && ms > 0, `askAgainMs is ${ms}`);
-}
-
-/** @throws Error unless each instalment is a positive number of pence, in the order of its month, and all together repay the amount */
-function mustBeOffer({ instalments }: Offer, amountPence: number): void {
-  const text = JSON.stringify(instalments);
-  must(instalments.length > 0, 'there are no instalments');
-  must(
-    instalments.every(({ amountPence: part }) => Number.isInteger(part) && part > 0),
-    `an instalment is no positive number of pence: ${text}`,
-  );
-  must(
-    instalments.every(({ dueInMonths }, index) => dueInMonths > (instalments[index - 1]?.dueInMonths ?? 0)),
-    `the instalments are not in the order of their months, from 1: ${text}`,
-  );
-  must(totalPence({ instalments }) >= amountPence, `the instalments do not repay ${amountPence} pence: ${text}`);
+/** @throws Error if the message contains data of the applicant */
+function mustNotQuote({ message }: Error, { applicant, returnUrl }: LenderApplication): void {
+  for (const value of [...Object.values(applicant), returnUrl])
+    must(!message.includes(String(value)), `the message quotes "${value}", and history keeps it`);
 }

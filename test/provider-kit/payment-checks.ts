@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type PaymentStatus, isInProgress } from '../../src/checkout/domain/payment';
+import { checkPage } from '../../src/checkout/check-answer';
 import type { PaymentProvider } from '../../src/checkout/payments/payment-provider';
-import { type Check, must, mustBeSafe, poll } from './checks';
+import { type Check, must, poll } from './checks';
 
 /** An adapter to check, and what a test customer does on the bank's page. */
 export interface PaymentKit {
@@ -14,6 +15,7 @@ export interface PaymentKit {
 
 const TIMEOUT_MS = 60_000;
 const POLL_MS = 200;
+const RETURN_URL = 'https://pay.example/pay/7a1d3b63-9b4f-4f74-8e1b-63a2a7a1b333/return/';
 
 export function paymentChecks({ provider, approve, timeoutMs = TIMEOUT_MS }: PaymentKit): Check[] {
   const start = (id: string): Promise<string> =>
@@ -23,7 +25,7 @@ export function paymentChecks({ provider, approve, timeoutMs = TIMEOUT_MS }: Pay
       amountPence: 1234,
       payee: 'Test Shop Ltd',
       reference: 'kit 1',
-      returnUrl: 'https://pay.example/pay/7a1d3b63-9b4f-4f74-8e1b-63a2a7a1b333/return/',
+      returnUrl: RETURN_URL,
     });
   const mustBe = (status: PaymentStatus, expected: PaymentStatus): void =>
     must(status === expected, `it is ${status}, not ${expected}`);
@@ -66,7 +68,7 @@ export function paymentChecks({ provider, approve, timeoutMs = TIMEOUT_MS }: Pay
         const id = randomUUID();
         const urls = await Promise.all([start(id), start(id)]);
         const url = await start(id);
-        [...urls, url].forEach(mustBeSafe);
+        for (const page of [...urls, url]) checkPage(page, RETURN_URL);
         mustBe(await provider.statusOf(id), 'pending');
         await approve(url);
         mustBe(await settled(id), 'paid');

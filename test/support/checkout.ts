@@ -13,7 +13,7 @@ export async function startCheckout(options: StackOptions = {}): Promise<Stack> 
   const env = {
     PORT: port,
     CHECKOUT_BASE_URL: `http://127.0.0.1:${port}`,
-    CHECKOUT_LENDER: 'sandbox',
+    HOSTED_CHECKOUT: 'true',
     SANDBOX_REFERRAL_MS: '2000',
     UPDATE_TIMEOUT_MS: '60000',
     ...options.env,

@@ -30,7 +30,7 @@ export async function startSharedStack(): Promise<{ pids: number[]; stop(): Prom
     TEMPORAL_NAMESPACE: namespace,
     PORT: port,
     CHECKOUT_BASE_URL: `http://127.0.0.1:${port}`,
-    CHECKOUT_LENDER: 'sandbox',
+    HOSTED_CHECKOUT: 'true',
     SANDBOX_REFERRAL_MS: '600000',
     RATE_LIMIT_PAY_LINK: '1000',
     UPDATE_TIMEOUT_MS: '60000',

@@ -40,7 +40,7 @@ test('only the database and the checkout base URL are required', () => {
       stallTimeoutMs: 90_000,
     },
     rateLimits: { windowMs: 10_000, key: 1000, checkoutKey: 100_000, address: 1000, payLink: 100 },
-    hostedCheckout: { lender: 'none', sandboxReferralMs: 20_000, applicationRetentionMs: 30 * 86_400_000 },
+    hostedCheckout: { enabled: false, sandboxReferralMs: 20_000, applicationRetentionMs: 30 * 86_400_000 },
     maxAmountPence: 1_000_000_000,
     idempotencyKeyDays: 30,
     orderExpiresAfterMs: undefined,
@@ -67,9 +67,9 @@ test('an empty variable counts as unset', () => {
 
 test('a worker of the checkout alone needs a hosted checkout', () => {
   expect(errorLines({ ...REQUIRED, WORKER_QUEUES: 'checkout' })).toEqual([
-    'WORKER_QUEUES is only checkout, but there is no hosted checkout: set CHECKOUT_LENDER',
+    'WORKER_QUEUES is only checkout, but there is no hosted checkout: set HOSTED_CHECKOUT=true',
   ]);
-  const config = loadConfig({ ...REQUIRED, WORKER_QUEUES: 'checkout', CHECKOUT_LENDER: 'sandbox' });
+  const config = loadConfig({ ...REQUIRED, WORKER_QUEUES: 'checkout', HOSTED_CHECKOUT: 'true' });
   expect(config.workerQueues).toEqual(['checkout']);
 });
 
@@ -105,7 +105,7 @@ const INVALID: Record<string, string> = {
   RATE_LIMIT_ADDRESS: '-1',
   RATE_LIMIT_PAY_LINK: '0',
   CHECKOUT_BASE_URL: 'checkout.example',
-  CHECKOUT_LENDER: 'anybody',
+  HOSTED_CHECKOUT: 'sandbox',
   CHECKOUT_LENDER_NAME: 'x'.repeat(101),
   CHECKOUT_PRIVACY_URL: 'privacy',
   CHECKOUT_TERMS_URL: 'ftp://terms.example',

@@ -2,7 +2,7 @@ import type { DemoAccess } from './demo';
 
 /** The variables that `npm start` writes to `.data/demo.env`. */
 type Addresses = DemoAccess &
-  Record<'ORDERS_URL' | 'CHECKOUT_BASE_URL' | 'CHECKOUT_LENDER' | 'DATABASE_URL' | 'METRICS_URL', string> &
+  Record<'ORDERS_URL' | 'CHECKOUT_BASE_URL' | 'HOSTED_CHECKOUT' | 'DATABASE_URL' | 'METRICS_URL', string> &
   Record<'TEMPORAL_ADDRESS' | 'TEMPORAL_NAMESPACE' | 'TEMPORAL_UI_URL', string>;
 
 /** The text that `npm start` prints when the service is up. */
@@ -14,7 +14,10 @@ export function announcement(
     apiUrl,
     orderUrl,
     shopUrl,
-  }: Record<'dataDir' | 'envFile' | 'apiUrl' | 'orderUrl' | 'shopUrl', string>,
+    live,
+  }: Record<'dataDir' | 'envFile' | 'apiUrl' | 'orderUrl' | 'shopUrl', string> & {
+    live: Record<'lender' | 'bank', object | undefined>;
+  },
 ): string {
   return `
 The order service is up.
@@ -28,8 +31,10 @@ The order service is up.
   Metrics       ${addresses.METRICS_URL}
   Keys          ${envFile}
 
-Buy something in the shop, or open the checkout of a new order. No money moves: docs/sellers/testing.md
-lists what to enter there. As a seller's developer, follow docs/sellers/quickstart.md, or create an order, retrieve it, cancel it:
+Buy something in the shop, or open the checkout of a new order: docs/sellers/testing.md lists what to enter there.
+No money moves, because both belong to a sandbox account. Live accounts: ${live.lender ? 'your lender' : 'no lender'}, ${live.bank ? 'your bank' : 'no bank'}.
+
+As a seller's developer, follow docs/sellers/quickstart.md, or create an order, retrieve it, cancel it:
 
 ${curlCommands(addresses, apiUrl, dataDir).join('\n\n')}
 

@@ -6,6 +6,7 @@ import { createPool } from '../../src/db/pool';
 import { createKeyRing } from '../../src/encryption/key-ring';
 import { runUntilSignalled } from '../../src/entry-point';
 import { createLogger } from '../../src/logger';
+import { lendersOf, paymentProvidersOf } from '../../src/providers';
 import { startServer } from '../../src/server';
 import { freeLoopbackAddress, startMetrics } from '../../src/telemetry/metrics-server';
 import { createTemporalClient, temporalSettings } from '../../src/temporal/connection';
@@ -30,7 +31,7 @@ export async function startService(servers: Servers, started: Started): Promise<
     LOG_LEVEL: 'warn',
     CHECKOUT_BASE_URL: ordersUrl,
     API_PUBLIC_URL: ordersUrl,
-    CHECKOUT_LENDER: 'sandbox',
+    HOSTED_CHECKOUT: 'true',
     WEBHOOK_ALLOW_PRIVATE: 'true',
     METRICS_ADDRESS: `127.0.0.1:${await choosePort(9464)}`,
     WORKER_HEALTH_PORT: String(await choosePort(3001)),
@@ -56,7 +57,7 @@ export async function startService(servers: Servers, started: Started): Promise<
     ...access,
     CHECKOUT_BASE_URL: config.checkoutBaseUrl,
     // For `status`, which checks the checkout only if there is one.
-    CHECKOUT_LENDER: config.hostedCheckout.lender,
+    HOSTED_CHECKOUT: String(config.hostedCheckout.enabled),
     DATABASE_URL: config.databaseUrl,
     TEMPORAL_ADDRESS: settings.connectionOptions.address ?? 'localhost:7233',
     TEMPORAL_NAMESPACE: settings.namespace ?? 'default',
@@ -68,7 +69,8 @@ export async function startService(servers: Servers, started: Started): Promise<
   const apiUrl = `${ordersUrl}${config.api.basePaths[0] ?? ''}`;
   const orderUrl = await demoOrder(apiUrl, access, shopUrl).catch((error: unknown) => String(error));
   started(await serveShop(shopUrl, addresses));
-  console.log(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, shopUrl }));
+  const live = { lender: lendersOf(config).live, bank: paymentProvidersOf(config, worker.db).live };
+  console.log(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, shopUrl, live }));
   process.send?.('up');
   await worker.failed;
 }

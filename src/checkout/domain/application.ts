@@ -19,9 +19,9 @@ export interface Instalment {
 export interface Offer {
   instalments: readonly Instalment[];
   /** The yearly interest rate in percent, as the lender states it. The pages show no rate if it is absent. */
-  annualInterest?: number;
+  annualInterest?: number | undefined;
   /** The promotion that reduces the interest. */
-  promotion?: Pick<Promotion, 'name' | 'interestFreeDays'>;
+  promotion?: Pick<Promotion, 'name' | 'interestFreeDays'> | undefined;
 }
 
 /** The amount and the interest together. */

@@ -59,7 +59,7 @@ async function hang(): Promise<string[]> {
 
 /** Makes the lender answer, and waits until the orders have the status that follows. */
 async function answerAll(ids: readonly string[]): Promise<void> {
-  mockAnswer = { kind: 'approved', offer: NO_OFFER };
+  mockAnswer = { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 123_450 }] } };
   for (const answer of mockCalls) answer(mockAnswer);
   const isApproved = async (id: string) => (await statusOfOrder(stack, id)) === 'APPROVED';
   await until(async () => (await Promise.all(ids.map(isApproved))).every(Boolean), 'the answers are used', 200_000);

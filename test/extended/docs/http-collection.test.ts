@@ -48,7 +48,7 @@ function fill(text: string, known: Record<string, unknown>, env: Record<string, 
   });
 }
 
-const stack = useStack({ sandbox: true, env: { CHECKOUT_LENDER: 'sandbox' } });
+const stack = useStack({ sandbox: true, env: { HOSTED_CHECKOUT: 'true' } });
 const receiver = useReceiver();
 
 test('all requests of examples/orders.http succeed in order', async () => {

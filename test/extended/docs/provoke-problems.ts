@@ -73,7 +73,7 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     return api.create({ ...ORDER, reference: '10044' }, { headers });
   },
   checkout_not_ready: (stack) =>
-    withApi(stack, { CHECKOUT_LENDER: 'sandbox' }, (api) => api.create({ reference: 'live' })),
+    withApi(stack, { HOSTED_CHECKOUT: 'true' }, (api) => api.create({ reference: 'live' })),
   rate_limited: (stack) =>
     withApi(stack, { RATE_LIMIT_KEY: '1', RATE_LIMIT_WINDOW_MS: '600000' }, async (api) => {
       await api.call('GET', BASE + ORDER_PATH);

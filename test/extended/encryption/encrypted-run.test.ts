@@ -21,7 +21,7 @@ import { useResource } from '../../support/use-resource';
 const KEY = `k1:${randomBytes(32).toString('base64')}`;
 const stack = useStack({
   sandbox: true,
-  env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', CHECKOUT_LENDER: 'sandbox', READ_BUDGET_MS: '10000' },
+  env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', HOSTED_CHECKOUT: 'true', READ_BUDGET_MS: '10000' },
 });
 const plain = useStack();
 const receiver = useReceiver();

@@ -440,7 +440,8 @@ async function appliedLive(): Promise<string> {
 }
 const answering = (decide: Lender['decide']): Lender => ({ decide, reviewTime: '', quote: () => NO_OFFER });
 const unreachable = answering(() => Promise.reject(new Error('this lender must not be asked')));
-const approving = answering(() => Promise.resolve({ kind: 'approved', offer: NO_OFFER }));
+const OFFER = { instalments: [{ dueInMonths: 1, amountPence: 123_450 }] };
+const approving = answering(() => Promise.resolve({ kind: 'approved', offer: OFFER }));
 
 describe('one call of the activity', () => {
   test('a sandbox account never reaches the real lender, and a live account never reaches the sandbox', async () => {
@@ -509,7 +510,7 @@ describe('one call of the activity', () => {
       await recordDecision(stack.db, first.id, { kind: 'failed' });
       const { applicant } = first.submitted!;
       await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32), replaces: first.id });
-      return { kind: 'approved', offer: NO_OFFER };
+      return { kind: 'approved', offer: OFFER };
     });
     expect(await askLender(id, { sandbox: unreachable, live: late })).toBeNull();
     const second = (await findApplication(stack.db, id))!;
@@ -521,7 +522,7 @@ describe('one call of the activity', () => {
     await customer.startPayment();
     await expect(askBank(id)).rejects.toMatchObject({
       type: 'BankUnavailable',
-      message: 'no payment provider is configured for sandbox accounts: set CHECKOUT_LENDER',
+      message: 'no payment provider is configured for sandbox accounts: set HOSTED_CHECKOUT=true',
     });
   });
 
@@ -569,13 +570,16 @@ describe('one call of the activity', () => {
     for (const [, until_] of holdExpiry.mock.calls) expect(until_.getTime() - Date.now()).toBeGreaterThan(5 * 60_000);
   });
 
-  test("an error of the lender's adapter fails it without its message and cause", async () => {
+  test("an error or an invalid offer of the lender's adapter fails it without its message and cause", async () => {
     const id = await appliedLive();
     const ask = (decide: Lender['decide']) => askLender(id, { sandbox: unreachable, live: answering(decide) });
     const failed = ask((application) =>
       Promise.reject(new TypeError(`no such person: ${application.applicant.email}`)),
     );
     await expect(failed).rejects.toMatchObject({ message: "the lender's adapter failed: TypeError", cause: undefined });
+    const underpaid = ask(() => Promise.resolve({ kind: 'approved', offer: NO_OFFER }));
+    await expect(underpaid).rejects.toMatchObject({ type: 'LenderUnavailable', nonRetryable: false });
+    expect((await findApplication(stack.db, id))!.decision).toBeNull();
     expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toBeNull();
   });
 
@@ -603,7 +607,7 @@ describe('one call of the activity', () => {
     const declining = answering(() => Promise.resolve({ kind: 'declined', code: 'other' }));
     await until(() => answerLate, 'the lender is asked');
     await askLender(id, { sandbox: unreachable, live: declining });
-    answerLate!({ kind: 'approved', offer: NO_OFFER });
+    answerLate!({ kind: 'approved', offer: OFFER });
     expect(await late).toMatchObject({ event: 'declined' });
     expect((await findApplication(stack.db, id))!.decision).toEqual({ kind: 'declined', code: 'other' });
   });

@@ -1,3 +1,5 @@
+import { NO_OFFER } from '../../../src/checkout/domain/application';
+import { LenderUnavailable } from '../../../src/checkout/lender/lender';
 import { type Check, runChecks } from '../../provider-kit/checks';
 import { createAcmeLender } from '../../provider-kit/example-lender';
 import { type LenderKit, lenderChecks } from '../../provider-kit/lender-checks';
@@ -60,7 +62,7 @@ async function failuresOf(checks: readonly Check[]): Promise<string[]> {
 
 test('the sandbox lender passes every check of the kit', async () => {
   const checks = lenderChecks(sandbox.lender());
-  expect(checks).toHaveLength(10);
+  expect(checks).toHaveLength(11);
   expect(await failuresOf(checks)).toEqual([]);
 });
 
@@ -100,6 +102,22 @@ const faultyLenders: [fault: string, kit: () => LenderKit, failed: RegExp][] = [
     /without the data of the applicant/,
   ],
   [
+    'quotes an error response',
+    () =>
+      withLender({
+        async decide() {
+          const response = await fetch('https://acme.example/');
+          throw new LenderUnavailable(`Acme answered ${await response.text()}`);
+        },
+      }),
+    /^an error response/,
+  ],
+  [
+    'approves without repayments',
+    () => withLender({ decide: () => Promise.resolve({ kind: 'approved', offer: NO_OFFER }) }),
+    /^an application is approved/,
+  ],
+  [
     'sends customers to a page without encryption',
     () =>
       withLender({
@@ -118,6 +136,13 @@ test.each(faultyLenders)('the kit finds a lender that %s', async (_, kit, failed
   const checks = lenderChecks(kit()).filter(({ title }) => failed.test(title));
   expect(checks).toHaveLength(1);
   expect(await failuresOf(checks)).toEqual([checks[0]!.title]);
+});
+
+test('the kit prints the causes of an error', async () => {
+  const lines: string[] = [];
+  const run = () => Promise.reject(new Error('fetch failed', { cause: new AggregateError([], '') }));
+  await runChecks([{ title: 'a call', run }], (line) => lines.push(line));
+  expect(lines).toEqual(['✗ a call\n    fetch failed: AggregateError']);
 });
 
 test.each<[fault: string, change: (kit: PaymentKit) => Partial<PaymentKit['provider']>, failed: RegExp]>([

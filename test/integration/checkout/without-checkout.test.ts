@@ -4,7 +4,7 @@ import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-/** CHECKOUT_LENDER is none: the operator has another checkout. */
+/** HOSTED_CHECKOUT is not set: the operator has another checkout. */
 const stack = useStack({ worker: false });
 const receiver = useReceiver();
 

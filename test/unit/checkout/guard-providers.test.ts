@@ -7,6 +7,7 @@ import {
   type LenderApplication,
   LenderUnavailable,
 } from '../../../src/checkout/lender/lender';
+import { createLogger } from '../../../src/logger';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
 import { registry } from '../../../src/telemetry/metrics';
 import { parseMetrics } from '../../support/prometheus';
@@ -15,7 +16,7 @@ const read = async (name: string, labels: Record<string, string>) =>
   parseMetrics(await registry.metrics()).value(`order_service_${name}`, labels);
 
 describe('lenders', () => {
-  const APPLICATION = {} as LenderApplication;
+  const APPLICATION = { amountPence: 123_450, returnUrl: 'https://pay.example/pay/1/return/' } as LenderApplication;
   const lenderThat = (decide: Lender['decide']): Lender => ({ reviewTime: '', quote: () => NO_OFFER, decide });
   const failing = lenderThat(() => Promise.reject(new LenderUnavailable('an outage')));
   const working = lenderThat(() => Promise.resolve({ kind: 'referred', askAgainMs: 1 }));
@@ -65,6 +66,65 @@ describe('lenders', () => {
     expect(await isOpen()).toBe(0);
     now.mockRestore();
   });
+
+  const instalments = [{ dueInMonths: 1, amountPence: 123_450 }];
+  const approved = (offer: unknown) => ({ kind: 'approved', offer });
+  const acting = (url: string) => ({ kind: 'action_required', url, askAgainMs: 5000 });
+  const ask = (answer: unknown) =>
+    guardLenders({ sandbox: undefined, live: lenderThat(() => Promise.resolve(answer as LenderAnswer)) })(
+      false,
+      APPLICATION,
+    );
+
+  test.each<[answer: unknown, reason: string]>([
+    [undefined, 'the value'],
+    [{ kind: 'maybe' }, 'kind'],
+    [approved(undefined), 'offer'],
+    [approved({ instalments: [] }), 'offer.instalments'],
+    [approved({ instalments: [{ dueInMonths: 1, amountPence: 100 }] }), 'offer: the instalments do not repay'],
+    [approved({ instalments: [{ dueInMonths: 1, amountPence: 123_450.5 }] }), 'offer.instalments.0.amountPence'],
+    [approved({ instalments: [{ dueInMonths: 0, amountPence: 123_450 }] }), 'offer.instalments.0.dueInMonths'],
+    [approved({ instalments: [...instalments, ...instalments] }), 'offer.instalments: must be in the order'],
+    [approved({ instalments, annualInterest: Number.NaN }), 'offer.annualInterest'],
+    [{ kind: 'declined', code: 'jo@example.com' }, 'code'],
+    [{ kind: 'referred', askAgainMs: 0 }, 'askAgainMs'],
+    [{ kind: 'referred', askAgainMs: Number.NaN }, 'askAgainMs'],
+    [acting('javascript:alert(1)'), 'url'],
+    [acting('javascript://localhost/%0aalert(1)'), 'url'],
+    [acting('http://acme.example/jo@example.com'), 'url'],
+    [acting('/verify'), 'url'],
+  ])('the answer %j is a failure of the adapter, whose message has none of its values', async (answer, reason) => {
+    const failure: unknown = await ask(answer).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(LenderUnavailable);
+    const { message } = failure as Error;
+    expect(message.startsWith(`the lender's adapter returned an invalid answer: ${reason}`)).toBe(true);
+    expect(message).not.toContain('jo@');
+  });
+
+  test('the lender is asked again after 5 seconds to a day, whatever it says', async () => {
+    const waits = await Promise.all([1, 60_000, 1e15].map((askAgainMs) => ask({ kind: 'referred', askAgainMs })));
+    expect(waits).toMatchObject([{ askAgainMs: 5000 }, { askAgainMs: 60_000 }, { askAgainMs: 86_400_000 }]);
+  });
+
+  test.each(['https://acme.example/1', 'http://127.0.0.1:8080/1', 'https://pay.example/pay/1/sandbox-lender/'])(
+    'customers can be sent to %s',
+    async (url) => expect(await ask(acting(url))).toEqual(acting(url)),
+  );
+
+  test('a failure is logged with its class, code and frames, and without its message', async () => {
+    const cause = Object.assign(new Error('jo@example.com'), { code: 'ECONNREFUSED' });
+    const live = lenderThat(() => Promise.reject(new TypeError('jo@example.com\n    at jo@example.com:1', { cause })));
+    const lines: string[] = [];
+    const log = createLogger('warn', 'test', { write: (line) => void lines.push(line) });
+    await expect(guardLenders({ sandbox: undefined, live }, { log })(false, APPLICATION)).rejects.toThrow('TypeError');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toContain('jo@');
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      msg: "the lender's adapter failed: TypeError",
+      error: { type: 'TypeError', at: expect.arrayContaining([expect.stringContaining('guard-providers.test')]) },
+      cause: { type: 'Error', code: 'ECONNREFUSED' },
+    });
+  });
 });
 
 describe('payment providers', () => {
@@ -89,7 +149,7 @@ describe('payment providers', () => {
     }
   }
   const bank: PaymentProvider = new Bank();
-  const { live } = guardPayments({ sandbox: undefined, live: bank }, 50);
+  const { live } = guardPayments({ sandbox: undefined, live: bank }, { deadlineMs: 50 });
   const count = (labels: Record<string, string>) => read('payment_requests_total', labels);
   const countFailed = (call: string) => count({ call, outcome: 'failed' });
 
@@ -102,9 +162,18 @@ describe('payment providers', () => {
   test("every error of an adapter is PaymentProviderUnavailable without the adapter's text", async () => {
     const message = (kind: string) => `the payment provider's adapter failed: ${kind}`;
     await expect(live!.statusOf('1')).rejects.toEqual(new PaymentProviderUnavailable(message('TypeError')));
-    await expect(live!.statusOf('1')).rejects.toMatchObject({ cause: new TypeError('fetch failed') });
     await expect(live!.start({} as never)).rejects.toEqual(new PaymentProviderUnavailable(message('RangeError')));
-    expect(await countFailed('statusOf')).toBe(2);
+    expect(await countFailed('statusOf')).toBe(1);
+  });
+
+  test('an address that is no web page fails the start', async () => {
+    const start: PaymentProvider['start'] = () => Promise.resolve('javascript:alert(1)');
+    const guarded = guardPayments({ sandbox: undefined, live: { ...bank, start } });
+    await expect(guarded.live!.start({ returnUrl: 'https://pay.example/' } as never)).rejects.toEqual(
+      new PaymentProviderUnavailable(
+        "the payment provider's adapter returned an invalid answer: the value: must be an https URL, or http on this machine",
+      ),
+    );
   });
 
   test('a guarded payment provider keeps its name, banks and results', async () => {
@@ -115,7 +184,7 @@ describe('payment providers', () => {
 
   test('calls are counted by mode, call and outcome', async () => {
     const before = await count({ mode: 'live', call: 'cancel', outcome: 'succeeded' });
-    const guarded = guardPayments({ sandbox: bank, live: bank }, 50);
+    const guarded = guardPayments({ sandbox: bank, live: bank });
     await guarded.live!.cancel('1');
     await guarded.sandbox!.cancel('1');
     expect(await count({ mode: 'live', call: 'cancel', outcome: 'succeeded' })).toBe(before + 1);
