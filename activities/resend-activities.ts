@@ -2,6 +2,7 @@ import { findOrder } from '../src/db/find-orders';
 import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';
 import type { Order } from '../src/domain/order';
+import { isFinal } from '../src/domain/status';
 import type { WebhookSelection } from '../src/domain/webhook';
 
 /** A page of `resendWebhooksWorkflow`. */
@@ -9,8 +10,8 @@ const PAGE = 100;
 
 interface ResendActivityOptions {
   db: Db;
-  /** Has the order's workflow send the webhook once more. */
-  resend: (order: Order, eventId: string) => Promise<void>;
+  /** Has the order's workflow send the webhook once more. Resolves to false if it has completed, and the order is open. */
+  resend: (order: Order, eventId: string) => Promise<boolean>;
 }
 
 /** Resends of many webhooks. */
@@ -22,7 +23,10 @@ export function createResendActivities({ db, resend }: ResendActivityOptions) {
     async requestResend({ id, orderId }: { id: string; orderId: string }): Promise<void> {
       const order = await findOrder(db, orderId);
       // An order that waits for `reconcile` is left out: a new run would begin without the changes that its row lacks.
-      if (order?.workflowVersion === null) await resend(order, id);
+      if (order?.workflowVersion !== null) return;
+      if (await resend(order, id)) return;
+      const latest = await findOrder(db, orderId);
+      if (latest && isFinal(latest.status)) await resend(latest, id);
     },
   };
 }

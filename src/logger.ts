@@ -22,6 +22,7 @@ export function createLogger(level: string, service: string, destination?: Desti
     // JSON leaves C1 controls and direction controls as they are, and they could control an operator's terminal.
     hooks: { streamWrite: (line: string) => `${escapeControls(line.trimEnd())}\n` },
   };
-  // Asynchronous, so that no request waits for the reader of the log. It is flushed when the process exits.
-  return pino(options, destination ?? pino.destination({ sync: false }));
+  // Asynchronous, so that no request waits for the reader of the log. It is flushed when the process exits. With `minLength`,
+  // `flush` waits until the lines are written.
+  return pino(options, destination ?? pino.destination({ sync: false, minLength: 1 }));
 }

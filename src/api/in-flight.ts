@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
-import { limitPerKey } from '../concurrency';
+import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
+import { Problem } from '../contracts/problem';
 import { sellerOf } from './authenticate';
 import type { Context, Next } from './context';
 
@@ -30,20 +31,27 @@ export async function dropAbandoned(ctx: Pick<Context, 'method' | 'socket' | 'st
  * Limits how many requests of one seller run at the same time in this process, so that a seller who sends many
  * expensive requests, or reads no responses, neither delays others nor fills the memory. A request holds its slot until
  * its response is sent or its connection ends. Further requests wait in order.
+ * @param maxWaitMs a request that has waited for longer gets a Problem `service_unavailable`
  */
-export function limitInFlight(limit: number) {
-  const sellers = limitPerKey(limit);
+export function limitInFlight(limit: number, maxWaitMs = 10_000) {
+  const sellers = limitPerKey(limit, maxWaitMs);
   return async (ctx: Context, next: Next): Promise<void> => {
     const { id } = sellerOf(ctx);
     // A caller that left during the authentication has closed it already.
     const closed = ctx.res.closed ? Promise.resolve() : new Promise<void>((resolve) => ctx.res.once('close', resolve));
-    await new Promise<void>((begin) => {
-      void sellers.run(id, async () => {
+    await new Promise<void>((begin, refuse) => {
+      const hold = async (): Promise<void> => {
         begin();
         await closed;
-      });
+      };
+      sellers.run(id, hold).catch((error: unknown) => refuse(error === WAITED_TOO_LONG ? tooMany() : (error as Error)));
     });
     if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
     else await next();
   };
 }
+
+const tooMany = (): Problem =>
+  new Problem('service_unavailable', 'Too many such calls of this account are running. Nothing changed.', {
+    retryAfterS: 5,
+  });

@@ -6,7 +6,7 @@ import { isFinal } from '../domain/status';
 import { providerOf } from './guard-providers';
 import { PaymentProviderUnavailable } from './payments/payment-provider';
 import { refreshPayment, reversePayment } from './payments/settle-payment';
-import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from './hosted-checkout';
+import { type Checkout, type CheckoutDependencies, REPORT_WITHIN_MS, holdExpiry, proceed } from './hosted-checkout';
 
 /**
  * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has
@@ -16,14 +16,17 @@ import { type Checkout, type CheckoutDependencies, holdExpiry, proceed } from '.
  */
 export async function createPayment(
   deps: CheckoutDependencies,
-  { order, application }: Checkout,
+  checkout: Checkout,
   bank: string,
   browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
 ): Promise<void> {
+  const { order, application } = checkout;
   // Otherwise, repeated attempts to pay would hold the expiry for ever.
   if (expiryOf(order, application, Date.now()) <= Date.now()) return;
-  await holdExpiry(deps, { order, application });
-  if (await insertPayment(deps.db, order.id, bank, browser)) await proceed(deps, order);
+  await holdExpiry(deps, checkout);
+  if (!(await insertPayment(deps.db, order.id, bank, browser))) return;
+  // No worker renews the hold then.
+  if (!(await proceed(deps, order))) await holdExpiry(deps, checkout, REPORT_WITHIN_MS);
 }
 
 /**
@@ -54,7 +57,8 @@ export async function cancelPayment({ db, payments }: CheckoutDependencies, { pa
  * the payment of a closed one. If the provider or the workflow is unavailable, the workflow and the worker do it later.
  * @returns true if the checkout has to be read again
  */
-export async function checkPayment(deps: CheckoutDependencies, { order, payment }: Checkout): Promise<boolean> {
+export async function checkPayment(deps: CheckoutDependencies, checkout: Checkout): Promise<boolean> {
+  const { order, payment } = checkout;
   if (!payment || !mayChange(order.status, payment)) return false;
   try {
     if (isFinal(order.status)) {
@@ -73,6 +77,8 @@ export async function checkPayment(deps: CheckoutDependencies, { order, payment 
   } catch (error) {
     const isExpected = isProblem(error, 'service_unavailable');
     if (!isExpected && !(error instanceof PaymentProviderUnavailable)) throw error;
+    // The bank may have confirmed it.
+    if (isExpected) await holdExpiry(deps, checkout, REPORT_WITHIN_MS);
     deps.log.warn({ order_id: order.id, err: error }, 'a payment could not be checked, retrying later');
     return true;
   }

@@ -13,8 +13,8 @@ import { type PaymentProviders, availableTerms } from './payments/payment-provid
 import type { CheckoutWorkflows } from './checkout-workflows';
 import type { OrderCore } from './order-core';
 
-/** An agreement is reported once Temporal is available again: within a day, the order does not expire before. */
-const REPORT_WITHIN_MS = 86_400_000;
+/** An agreement or a payment is reported once Temporal is available again: within a day, the order does not expire before. */
+export const REPORT_WITHIN_MS = 86_400_000;
 
 /** The dependencies and settings of the checkout's use cases. */
 export interface CheckoutDependencies {
@@ -182,9 +182,14 @@ export async function holdExpiry(
 /**
  * Has the checkout's workflow do what Postgres shows. While Temporal is unavailable it is done later: see
  * `findUnfinishedCheckouts`.
+ * @returns false then
  */
-export async function proceed({ workflows, log }: CheckoutDependencies, order: Checkout['order']): Promise<void> {
-  await workflows.proceed(order).catch((error: unknown) => {
+export async function proceed({ workflows, log }: CheckoutDependencies, order: Checkout['order']): Promise<boolean> {
+  try {
+    await workflows.proceed(order);
+    return true;
+  } catch (error) {
     log.warn({ order_id: order.id, err: error }, 'the checkout could not proceed: a worker repeats it');
-  });
+    return false;
+  }
 }

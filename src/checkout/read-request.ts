@@ -15,7 +15,6 @@ export interface PayLinkLimits {
   /**
    * Counts a request against the limits of its pay link.
    * @param isApplicant true if the browser is the one that submitted the application, which has a limit of its own
-   * @returns false if no order has the link
    * @throws Problem `rate_limited`
    */
   countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<void>;

@@ -260,7 +260,7 @@ export const PROBLEMS = {
     title: 'Temporarily unavailable',
     cause:
       "The database or the order's workflow is unavailable, another request with the same reference is still running, or a " +
-      "change has waited for ten seconds because ten changes of the seller's orders are running. `detail` states whether " +
+      "call has waited for ten seconds because too many of the seller's calls are running. `detail` states whether " +
       'nothing changed or the outcome is unknown.',
     cure:
       'Repeat the same request after the number of seconds in `Retry-After`. This is safe in both cases, except for a ' +

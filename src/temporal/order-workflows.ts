@@ -99,7 +99,7 @@ export interface OrderWorkflows extends RunLists {
    * @throws ChangeRefused, VersionDiffers, RunClosed, or CallNotMade; after any other error the outcome is unknown
    */
   change(order: Order, request: ChangeRequest): Promise<OrderState>;
-  /** Sends a webhook of the order once more. @throws CallNotMade */
+  /** Sends a webhook of the order once more. @throws CallNotMade, or RunClosed if the order is open in the row alone */
   resendWebhook(order: Order, eventId: string): Promise<void>;
   /**
    * Resends many webhooks, some a second. One such workflow runs at a time for a seller, and one for all sellers.
@@ -218,14 +218,19 @@ export function createOrderWorkflows(
     change: (order, request) => track(change(order, request)),
 
     async resendWebhook(order, eventId) {
-      await callIfUp(startTimeoutMs, () =>
-        workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
-          ...options(order),
-          args: fromRow(order),
-          signal: resendWebhookSignal,
-          signalArgs: [eventId],
-        }),
-      );
+      try {
+        await callIfUp(startTimeoutMs, () =>
+          workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
+            ...options(order),
+            args: fromRow(order),
+            signal: resendWebhookSignal,
+            signalArgs: [eventId],
+          }),
+        );
+      } catch (error) {
+        if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
+        throw error;
+      }
     },
 
     async resendWebhooks(selection) {

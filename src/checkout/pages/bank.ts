@@ -84,7 +84,13 @@ function message({ lastPayment, isApplicant, providerDetails }: BankOptions): Ht
     refunded: `The payment${atBank} was returned to your account.`,
     other: `The payment${atBank} was cancelled. No money was taken.`,
   };
-  const { status } = lastPayment;
+  const { status, isOpen } = lastPayment;
+  // The bank has reported it as paid meanwhile.
+  if (isOpen && (status === 'refused' || status === 'cancelled'))
+    return html`<p class="message" role="status">
+      The payment${atBank} did not complete your order. If you approved it, it is returned to your account. Choose a
+      bank to try again.
+    </p>`;
   const text = what[status === 'refused' || status === 'refunded' ? status : 'other'];
   return html`<p class="message" role="status">${text} Choose a bank to try again.</p>`;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 import { logActions } from '../../db/operator-actions';
@@ -6,6 +7,8 @@ import { reportOperatorAction } from '../../telemetry/report';
 
 const INTERVAL_MS = 5000;
 const BATCH = 100;
+/** Shorter than Postgres waits for an idle transaction. */
+const FLUSH_TIMEOUT_MS = 5000;
 
 /**
  * Writes what operators did by CLI to a worker's log: a CLI process ends, and its output is not collected.
@@ -18,7 +21,7 @@ export function logOperatorActions(db: Db, log: Logger): () => Promise<void> {
       await logActions(db, BATCH, async (actions) => {
         for (const action of actions) reportOperatorAction(log, action);
         // A restore needs these lines.
-        await promisify(log.flush.bind(log))();
+        await Promise.race([promisify(log.flush.bind(log))(), late(FLUSH_TIMEOUT_MS)]);
       });
     } catch (error) {
       log.debug({ err: error }, 'actions of operators not read, retrying later');
@@ -31,4 +34,9 @@ export function logOperatorActions(db: Db, log: Logger): () => Promise<void> {
     clearInterval(timer);
     await running;
   };
+}
+
+async function late(timeoutMs: number): Promise<never> {
+  await delay(timeoutMs, undefined, { ref: false });
+  throw new Error('the log is not written');
 }

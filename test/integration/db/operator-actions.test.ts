@@ -1,9 +1,14 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import path from 'node:path';
 import pino from 'pino';
 import { finishAction, insertAction, logActions } from '../../../src/db/operator-actions';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { registry } from '../../../src/telemetry/metrics';
 import { reportOperatorAction } from '../../../src/telemetry/report';
 import { useDatabase } from '../../support/database';
+import { until } from '../../support/until';
 import { parseMetrics } from '../../support/prometheus';
 
 const database = useDatabase('test');
@@ -52,4 +57,21 @@ test('an action that takes longer than a minute is logged as started, logged aga
   await finishAction(database.db, id, null);
   expect([await logOutcomes(), await logOutcomes()]).toEqual([['succeeded'], []]);
   expect((await counted()) - before).toBe(1);
+});
+
+test('the log is flushed once its lines are written, however slow their reader is', async () => {
+  const logger = path.join(PACKAGE_ROOT, 'dist/src/logger.js');
+  const script = `
+    const log = require(${JSON.stringify(logger)}).createLogger('info', 'test');
+    for (let line = 0; line < 4000; line++) log.info({ text: 'x'.repeat(100) });
+    log.flush(() => process.stderr.write('flushed'));
+    setTimeout(() => process.stderr.write('later'), 200);`;
+  const child = spawn(process.execPath, ['-e', script]);
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
+  await until(() => stderr !== '', 'the child writes');
+  expect(stderr).toBe('later');
+  child.stdout.resume();
+  await until(() => stderr === 'laterflushed', 'the lines are written');
+  await once(child, 'exit');
 });

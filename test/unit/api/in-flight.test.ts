@@ -56,6 +56,19 @@ test('a request holds its slot until its response is read or its connection ends
   expect(isRunning).toBe(true);
 });
 
+test('a request that has waited for too long is refused, and takes no slot', async () => {
+  const { send, release, running } = sender(limitInFlight(1, 50));
+  const first = send('a');
+  await expect(send('a')).rejects.toMatchObject({ code: 'service_unavailable', headers: { 'Retry-After': '5' } });
+  release();
+  await first;
+  const next = send('a');
+  await setImmediate();
+  expect(running()).toBe(1);
+  release();
+  await next;
+});
+
 test('a request whose client has gone before it came here holds no slot', async () => {
   const limit = limitInFlight(1);
   const gone = contextOf('a');

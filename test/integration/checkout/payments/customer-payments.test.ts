@@ -1,11 +1,13 @@
 import pino from 'pino';
 import { upsertPaymentTerm } from '../../../../src/checkout/db/applications';
 import { findOrder } from '../../../../src/db/find-orders';
+import { holdOrder } from '../../../../src/db/save-order';
 import { findLastPayment, insertPayment } from '../../../../src/checkout/db/payments';
 import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
-import { cancelPayment } from '../../../../src/checkout/customer-payments';
+import { cancelPayment, createPayment } from '../../../../src/checkout/customer-payments';
 import type { Checkout, CheckoutDependencies } from '../../../../src/checkout/hosted-checkout';
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
+import { CallNotMade } from '../../../../src/temporal/calls';
 import { useDatabase } from '../../../support/database';
 import { insertNewOrder, saveChanges } from '../../../support/new-orders';
 import { applyEvents } from '../../../support/domain-orders';
@@ -37,3 +39,17 @@ test.each<PaymentStatus>(['paid', 'processing', 'cancelled'])(
     expect(await insertPayment(deps.db, checkout.order.id, 'harbour', browser)).toBe(status === 'cancelled');
   },
 );
+
+test('an order whose customer begins to pay while Temporal is unavailable does not expire within the day', async () => {
+  const { db } = database;
+  const { id } = await insertNewOrder(db, {}, { expiresAfterMs: 60_000 });
+  await saveChanges(db, applyEvents((await findOrder(db, id))!, 'signup_started'));
+  await upsertPaymentTerm(db, id, 'PAY_NOW');
+  const proceed = () => Promise.reject(new CallNotMade('down'));
+  const core = { holdExpiry: (orderId: string, until: Date) => holdOrder(db, orderId, until) };
+  const deps = { db, core, workflows: { proceed }, log: pino({ level: 'silent' }) } as unknown as CheckoutDependencies;
+  const checkout = { order: await findOrder(db, id) } as unknown as Checkout;
+  await createPayment(deps, checkout, 'oak', { browserDigest: Buffer.alloc(32), ownDigests: [] });
+  const { heldUntil } = (await findOrder(db, id))!;
+  expect(Date.parse(heldUntil!) - Date.now()).toBeGreaterThan(23 * 3_600_000);
+});
