@@ -25,5 +25,8 @@ if (!isBuilt()) {
   console.log('Compiling …');
   const { status } = spawnSync(process.execPath, ['tools/build.mjs'], { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
+  // `running.js` has loaded old code, such as that of the settings.
+  const loaded = Object.keys(require.cache).filter((file) => !file.includes('node_modules'));
+  for (const file of loaded) Reflect.deleteProperty(require.cache, file);
 }
 require(`${LOCAL_STACK}/${process.argv[2] ?? 'start'}.js`);

@@ -20,7 +20,8 @@ export interface LenderApplication {
 
 /**
  * `referred`: the lender decides later. `action_required`: the customer first has to act on a page of the lender, such as
- * prove an identity or sign. The lender is asked again after `askAgainMs`, and when the customer comes back.
+ * prove an identity or sign. The lender is asked again after `askAgainMs`, within 5 s to a day, and when the customer
+ * comes back.
  */
 export type LenderAnswer =
   | LenderDecision
