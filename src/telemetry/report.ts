@@ -84,3 +84,16 @@ export function reportOperatorAction(
     'operator action',
   );
 }
+
+/** Resolves once the lines are written, or rejects after `timeoutMs`. */
+export async function flushLog(log: Logger, timeoutMs: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the log is not written')), timeoutMs);
+    log.flush((error?: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      // A pipe or a terminal has the lines, but cannot be synchronized.
+      if (error && !['EINVAL', 'ENOTSUP'].includes(error.code ?? '')) reject(error);
+      else resolve();
+    });
+  });
+}

@@ -1,9 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 import { logActions } from '../../db/operator-actions';
 import type { Db } from '../../db/pool';
-import { reportOperatorAction } from '../../telemetry/report';
+import { flushLog, reportOperatorAction } from '../../telemetry/report';
 
 const INTERVAL_MS = 5000;
 const BATCH = 100;
@@ -21,7 +19,7 @@ export function logOperatorActions(db: Db, log: Logger): () => Promise<void> {
       await logActions(db, BATCH, async (actions) => {
         for (const action of actions) reportOperatorAction(log, action);
         // A restore needs these lines.
-        await Promise.race([promisify(log.flush.bind(log))(), late(FLUSH_TIMEOUT_MS)]);
+        await flushLog(log, FLUSH_TIMEOUT_MS);
       });
     } catch (error) {
       log.debug({ err: error }, 'actions of operators not read, retrying later');
@@ -34,9 +32,4 @@ export function logOperatorActions(db: Db, log: Logger): () => Promise<void> {
     clearInterval(timer);
     await running;
   };
-}
-
-async function late(timeoutMs: number): Promise<never> {
-  await delay(timeoutMs, undefined, { ref: false });
-  throw new Error('the log is not written');
 }

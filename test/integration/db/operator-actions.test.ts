@@ -60,18 +60,21 @@ test('an action that takes longer than a minute is logged as started, logged aga
 });
 
 test('the log is flushed once its lines are written, however slow their reader is', async () => {
-  const logger = path.join(PACKAGE_ROOT, 'dist/src/logger.js');
+  const folder = path.join(PACKAGE_ROOT, 'dist/src');
   const script = `
-    const log = require(${JSON.stringify(logger)}).createLogger('info', 'test');
+    process.chdir(${JSON.stringify(folder)});
+    const log = require(path.resolve('logger.js')).createLogger('info', 'test');
+    const { flushLog } = require(path.resolve('telemetry/report.js'));
     for (let line = 0; line < 4000; line++) log.info({ text: 'x'.repeat(100) });
-    log.flush(() => process.stderr.write('flushed'));
+    flushLog(log, 60_000).then(() => process.stderr.write('flushed'), (error) => process.stderr.write(String(error)));
     setTimeout(() => process.stderr.write('later'), 200);`;
   const child = spawn(process.execPath, ['-e', script]);
+  const exited = once(child, 'exit');
   let stderr = '';
   child.stderr.on('data', (chunk) => (stderr += String(chunk)));
   await until(() => stderr !== '', 'the child writes');
   expect(stderr).toBe('later');
   child.stdout.resume();
   await until(() => stderr === 'laterflushed', 'the lines are written');
-  await once(child, 'exit');
+  await exited;
 });
