@@ -5,11 +5,11 @@ import { readClock } from '../src/db/clock';
 import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/checkout/db/payments';
 import type { Db } from '../src/db/pool';
 import { type Application, DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
-import { holdUntil } from '../src/checkout/domain/expiry';
 import { type Payment, type PaymentStatus, isCurrent, isInProgress } from '../src/checkout/domain/payment';
 import type { Order, PaymentTerm } from '../src/domain/order';
 import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
 import { type CallLender, LenderBusy } from '../src/checkout/guard-providers';
+import { holdExpiry } from '../src/checkout/domain/expiry';
 import { LenderUnavailable } from '../src/checkout/lender/lender';
 import type { OrderCore } from '../src/checkout/order-core';
 import {
@@ -54,10 +54,8 @@ export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
 export function createCheckoutActivities({ db, callLender, payments, core, checkoutBaseUrl }: CheckoutActivityOptions) {
   /** @param waitMs until the next attempt, if it is longer than usual */
-  async function holdExpiry(order: Order, application: Application | undefined, waitMs = 0): Promise<void> {
-    const until = holdUntil(order, application, Date.now(), waitMs);
-    if (until) await core.holdExpiry(order.id, until);
-  }
+  const hold = (order: Order, application: Application | undefined, waitMs?: number): Promise<void> =>
+    holdExpiry({ core }, { order, application }, waitMs);
 
   return {
     /** Reads what the customer has done and what is left to do about it. */
@@ -83,7 +81,7 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
       if (!order || isFinal(order.status) || !application?.submitted) return null;
       const hasChoice = availableTerms(payments, order).includes('PAY_NOW');
       if (application.decision) {
-        await holdExpiry(order, application);
+        await hold(order, application);
         return toReport(application.decision, hasChoice);
       }
       const { id, submitted, actionUrl, returnedAt, referredAt } = application;
@@ -94,13 +92,13 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
       const ageMs = askedAt.getTime() - submittedAt.getTime();
       // A customer who leaves the lender's page unfinished does not keep the order open, nor one who returns for days.
       const longestMs = returnedAt && !referredAt ? LONGEST_ACTION_MS : LONGEST_DECISION_MS;
-      if ((!actionUrl || referredAt) && ageMs < longestMs) await holdExpiry(order, application);
+      if ((!actionUrl || referredAt) && ageMs < longestMs) await hold(order, application);
       const times = { submittedAt, returnedAt, askedAt };
       const asked = { id, orderId, amountPence, pricing, applicant, returnUrl, ...times };
       const answer = await callLender(sandbox, asked).catch(lenderFailed);
       if (answer.kind === 'referred') {
         await recordReferral(db, id);
-        if (ageMs < LONGEST_DECISION_MS) await holdExpiry(order, application, answer.askAgainMs);
+        if (ageMs < LONGEST_DECISION_MS) await hold(order, application, answer.askAgainMs);
         throw askAgain('the lender decides later', answer.askAgainMs);
       }
       if (answer.kind === 'action_required') {
@@ -112,7 +110,7 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
       const latest = await findApplication(db, orderId);
       // The customer has replaced the application meanwhile, and the workflow has a message about that.
       if (latest?.id !== id || !latest.decision) return null;
-      await holdExpiry(order, latest);
+      await hold(order, latest);
       return toReport(latest.decision, hasChoice);
     },
 
@@ -124,7 +122,7 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
       const order = await core.find(orderId);
       const payment = await findLastPayment(db, orderId);
       if (!order || !payment || isFinal(order.status)) return 'the order is closed';
-      if (payment.ageMs < LONGEST_PAYMENT_MS) await holdExpiry(order, await findApplication(db, order.id));
+      if (payment.ageMs < LONGEST_PAYMENT_MS) await hold(order, await findApplication(db, order.id));
       const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
       if (isInProgress(status)) throw askAgain('the bank has not decided yet', checkAfterMs(payment));
       return status;

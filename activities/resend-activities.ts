@@ -10,7 +10,7 @@ const PAGE = 100;
 
 interface ResendActivityOptions {
   db: Db;
-  /** Has the order's workflow send the webhook once more. Resolves to false if it has completed, and the order is open. */
+  /** Has the order's workflow send the webhook once more. Resolves to false if the order has completed since it was read. */
   resend: (order: Order, eventId: string) => Promise<boolean>;
 }
 

@@ -7,10 +7,9 @@ export const WAITED_TOO_LONG = E_TIMEOUT;
 
 /**
  * Runs at most `limit` pieces of work of each key at the same time. Further ones wait in order.
- * @param maxWaitMs the longest wait; without limit if it is missing
  */
-export function limitPerKey(limit: number, maxWaitMs?: number) {
-  const create = () => (maxWaitMs === undefined ? new Semaphore(limit) : withTimeout(new Semaphore(limit), maxWaitMs));
+export function limitPerKey(limit: number, maxWaitMs: number) {
+  const create = () => withTimeout(new Semaphore(limit), maxWaitMs);
   const semaphores = new Map<string, ReturnType<typeof create>>();
   return {
     /** @throws WAITED_TOO_LONG */

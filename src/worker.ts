@@ -21,7 +21,6 @@ import { createOrderCore } from './checkout/order-core';
 import { type Config, loadConfig } from './config';
 import { type Db, openDatabase } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
-import type { Order } from './domain/order';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
@@ -35,7 +34,7 @@ import { tracing } from './telemetry/tracing';
 import { createTemporalCalls } from './temporal/calls';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
-import { type OrderWorkflows, RunClosed, createOrderWorkflows } from './temporal/order-workflows';
+import { type OrderWorkflows, createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
 import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/server';
 import { type WebhookSender, createWebhookSender } from './webhooks/send';
@@ -178,7 +177,7 @@ function createWorkers(
         workflowBundle,
         activities: {
           ...createOrderActivities({ db, checkoutBaseUrl: config.checkoutBaseUrl, log }),
-          ...createResendActivities({ db, resend: resendBy(workflows) }),
+          ...createResendActivities({ db, resend: (order, eventId) => workflows.resendWebhook(order, eventId) }),
         },
         maxCachedWorkflows: config.maxCachedWorkflows,
         maxConcurrentActivityTaskExecutions: SAVE_CONCURRENCY,
@@ -217,18 +216,6 @@ function createWorkers(
   };
   return Promise.all(queues.map((queue) => create[queue as keyof typeof create]()));
 }
-
-/** See `createResendActivities`. */
-const resendBy =
-  (workflows: OrderWorkflows) =>
-  (order: Order, eventId: string): Promise<boolean> =>
-    workflows.resendWebhook(order, eventId).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof RunClosed) return false;
-        throw error;
-      },
-    );
 
 function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise<HttpServer> {
   const app = new Koa();

@@ -1,12 +1,12 @@
 import { isProblem } from '../contracts/problem';
 import { insertPayment, recordPaymentStatus } from './db/payments';
-import { expiryOf } from './domain/expiry';
+import { expiryOf, holdExpiry } from './domain/expiry';
 import { type Payment, isInProgress } from './domain/payment';
 import { isFinal } from '../domain/status';
 import { providerOf } from './guard-providers';
 import { PaymentProviderUnavailable } from './payments/payment-provider';
 import { refreshPayment, reversePayment } from './payments/settle-payment';
-import { type Checkout, type CheckoutDependencies, REPORT_WITHIN_MS, holdExpiry, proceed } from './hosted-checkout';
+import { type Checkout, type CheckoutDependencies, REPORT_WITHIN_MS, proceed } from './hosted-checkout';
 
 /**
  * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has

@@ -6,7 +6,7 @@ import { type Branding, findBranding } from './db/branding';
 import { findLastPayment } from './db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from './domain/application';
 import type { Order, PaymentTerm } from '../domain/order';
-import { holdUntil } from './domain/expiry';
+import { holdExpiry } from './domain/expiry';
 import { type Payment, isCurrent } from './domain/payment';
 import type { OrderStatus } from '../domain/status';
 import { type PaymentProviders, availableTerms } from './payments/payment-provider';
@@ -167,16 +167,6 @@ export async function agreeToOffer(
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }
-}
-
-/** Keeps an order from expiring while its customer pays or agrees. @param waitMs see `holdUntil` */
-export async function holdExpiry(
-  { core }: CheckoutDependencies,
-  { order, application }: Pick<Checkout, 'order' | 'application'>,
-  waitMs = 0,
-): Promise<void> {
-  const until = holdUntil(order, application, Date.now(), waitMs);
-  if (until) await core.holdExpiry(order.id, until);
 }
 
 /**

@@ -120,7 +120,12 @@ async function resendByIds(services: Services, ids: string[], command: Command):
     selected.set(id, stored);
   }
   const workflows = await services.workflows();
-  for (const [id, order] of selected) await workflows.resendWebhook(order, id);
+  for (const [id, order] of selected) {
+    if (await workflows.resendWebhook(order, id)) continue;
+    throw new CliError(
+      `order ${order.id} has completed, or waits for reconcile: repeat the command from webhook ${id}`,
+    );
+  }
   await print(command, { resending: selected.size });
 }
 

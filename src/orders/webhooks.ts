@@ -70,11 +70,10 @@ export async function resendWebhook(
   const order = await requireOrder(deps, webhook.orderId);
   // A new run would begin without the changes that the row lacks.
   if (order.workflowVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
-  try {
-    await deps.workflows.resendWebhook(order, eventId);
-  } catch (error) {
+  const isRequested = await deps.workflows.resendWebhook(order, eventId).catch((error: unknown) => {
     throw resendNotRequested(error);
-  }
+  });
+  if (!isRequested) throw resendNotRequested(new Error('the order has completed, or its row waits for reconcile'));
   return toWebhookEventBody(webhook);
 }
 

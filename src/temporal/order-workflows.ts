@@ -99,8 +99,12 @@ export interface OrderWorkflows extends RunLists {
    * @throws ChangeRefused, VersionDiffers, RunClosed, or CallNotMade; after any other error the outcome is unknown
    */
   change(order: Order, request: ChangeRequest): Promise<OrderState>;
-  /** Sends a webhook of the order once more. @throws CallNotMade, or RunClosed if the order is open in the row alone */
-  resendWebhook(order: Order, eventId: string): Promise<void>;
+  /**
+   * Sends a webhook of the order once more.
+   * @returns false if the order has completed since `order` was read, or waits for `reconcile`: nothing is sent
+   * @throws CallNotMade
+   */
+  resendWebhook(order: Order, eventId: string): Promise<boolean>;
   /**
    * Resends many webhooks, some a second. One such workflow runs at a time for a seller, and one for all sellers.
    * @returns the id of the workflow that does it
@@ -228,9 +232,10 @@ export function createOrderWorkflows(
           }),
         );
       } catch (error) {
-        if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
         throw error;
       }
+      return true;
     },
 
     async resendWebhooks(selection) {

@@ -32,3 +32,13 @@ export function holdUntil(order: Expiring, application: Decided, nowMs: number, 
   const until = Math.max(nowMs + waitMs + HOLD_MS, expiryOf(order, application, nowMs));
   return Date.parse(order.expiresAt) < until ? new Date(until) : undefined;
 }
+
+/** Keeps an order from expiring while its customer agrees or pays, or the lender decides. @param waitMs see `holdUntil` */
+export async function holdExpiry(
+  { core }: { core: { holdExpiry: (orderId: string, until: Date) => Promise<void> } },
+  { order, application }: { order: Expiring & { id: string }; application: Decided },
+  waitMs = 0,
+): Promise<void> {
+  const until = holdUntil(order, application, Date.now(), waitMs);
+  if (until) await core.holdExpiry(order.id, until);
+}

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { WAITED_TOO_LONG, limitPerKey } from '../../../src/concurrency';
 
 /** Work that runs until it is finished. */
-function createWork(maxWaitMs?: number) {
+function createWork(maxWaitMs = 60_000) {
   const limit = limitPerKey(2, maxWaitMs);
   const running = new Map<string, () => void>();
   const start = (name: string) => limit.run(name.charAt(0), () => new Promise<void>((end) => running.set(name, end)));
