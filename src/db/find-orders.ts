@@ -178,45 +178,27 @@ export interface OrderFilter {
   after?: string | undefined;
 }
 
-/** A page has several orders, also if Postgres writes 1e300 with all its digits. */
-const MAX_COUNTED = 32_768;
-
 /**
  * Lists orders, newest first: by creation, or by their last save with `savedFrom`. Orders that are created between two
  * pages do not shift the pages. An order that is saved between two pages of a list by saves moves to its beginning.
- * @returns also the size of each order's `meta_data` in Postgres
- * @param maxBytes the list ends with the order whose `meta_data` makes it larger; null for no limit
  */
-export async function findOrders(
-  db: DbClient,
-  filter: OrderFilter,
-  limit: number,
-  maxBytes: number | null = null,
-): Promise<(StoredOrder & { metaDataBytes: number })[]> {
+export async function findOrders(db: DbClient, filter: OrderFilter, limit: number): Promise<StoredOrder[]> {
   const { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after } = filter;
   const time = savedFrom === undefined ? 'created_at' : 'saved_at';
-  const newestFirst = `${time} desc, id desc`;
-  const { rows } = await db.query<OrderRow & { metaDataBytes: number }>(
+  const { rows } = await db.query<OrderRow>(
     statement(
-      `with page as (
-         select *, least(coalesce(octet_length(meta_data::text), 0), ${MAX_COUNTED}) as bytes from orders
-         where (:sellerId::uuid is null or seller_id = :sellerId) and (:status::text is null or status = :status)
-           and (:reference::text is null or reference = :reference)
-           and (:createdFrom::timestamptz is null or created_at >= :createdFrom)
-           and (:createdBefore::timestamptz is null or created_at < :createdBefore)
-           and (:savedFrom::timestamptz is null or saved_at >= :savedFrom)
-           and (:savedBefore::timestamptz is null or saved_at < :savedBefore)
-           and (:after::uuid is null or (${time}, id) < (
-             select ${time}, id from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)))
-         order by ${newestFirst} limit :limit
-       ), sized as (
-         select *, sum(bytes) over (order by ${newestFirst}
-           rows between unbounded preceding and 1 preceding) as bytes_before from page
-       )
-       select ${ORDER_COLUMNS}, bytes as "metaDataBytes" from sized o
-       where :maxBytes::integer is null or coalesce(bytes_before, 0) <= :maxBytes order by ${newestFirst}`,
-      { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after, limit, maxBytes },
+      `select ${ORDER_COLUMNS} from orders o
+       where (:sellerId::uuid is null or seller_id = :sellerId) and (:status::text is null or status = :status)
+         and (:reference::text is null or reference = :reference)
+         and (:createdFrom::timestamptz is null or created_at >= :createdFrom)
+         and (:createdBefore::timestamptz is null or created_at < :createdBefore)
+         and (:savedFrom::timestamptz is null or saved_at >= :savedFrom)
+         and (:savedBefore::timestamptz is null or saved_at < :savedBefore)
+         and (:after::uuid is null or (${time}, id) < (
+           select ${time}, id from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)))
+       order by ${time} desc, id desc limit :limit`,
+      { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after, limit },
     ),
   );
-  return rows.map(({ metaDataBytes, ...row }) => ({ ...toStoredOrder(row), metaDataBytes }));
+  return rows.map(toStoredOrder);
 }
