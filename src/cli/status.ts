@@ -7,7 +7,7 @@ import { print, wantsJson } from './output';
 import type { Services } from './services';
 import { type PaymentBacklog, readPaymentBacklog } from '../checkout/db/payments';
 import type { Lenders } from '../checkout/lender/lender';
-import { countLiveAccounts } from '../db/accounts';
+import { countLiveSellers } from '../db/sellers';
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { schemaVersion, serverVersion, assertSchemaIsCurrent } from '../db/schema-check';
 import { type Db, probeWrite } from '../db/pool';
@@ -160,7 +160,7 @@ export async function readWork(db: () => Db, lenders: Lenders) {
     const backlog = await readBacklog(db());
     const orders = await countOrdersByStatus(db());
     const payments = lenders.sandbox && (await readPaymentBacklog(db()));
-    const checkout = payments ? [checkPayments(payments), checkLender(lenders, await countLiveAccounts(db()))] : [];
+    const checkout = payments ? [checkPayments(payments), checkLender(lenders, await countLiveSellers(db()))] : [];
     return {
       checks: [...checkBacklog(backlog), ...checkout],
       numbers: { backlog: { ...backlog, ...payments }, orders },

@@ -125,15 +125,12 @@ export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promi
   return rows[0] && toStoredOrder(rows[0]);
 }
 
-/** Returns for each pay link the seller of its order, or undefined if no order has it. */
-export async function findSellersOfPayLinks(
-  db: DbClient,
-  payLinkIds: readonly string[],
-): Promise<(string | undefined)[]> {
-  const { rows } = await db.query<{ payLinkId: string; sellerId: string }>({
-    name: 'find_sellers_of_pay_links',
-    text: 'select pay_link_id as "payLinkId", seller_id as "sellerId" from orders where pay_link_id = any($1::uuid[])',
-    values: [payLinkIds],
+/** Returns the seller of the order with a pay link. */
+export async function findSellerOfPayLink(db: DbClient, payLinkId: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ sellerId: string }>({
+    name: 'find_seller_of_pay_link',
+    text: 'select seller_id as "sellerId" from orders where pay_link_id = $1',
+    values: [payLinkId],
   });
   const sellers = new Map(rows.map(({ payLinkId, sellerId }) => [payLinkId, sellerId]));
   return payLinkIds.map((id) => sellers.get(id));

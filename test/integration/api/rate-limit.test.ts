@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type * as RequestCounters from '../../../src/api/request-counter';
-import { updateAccount } from '../../../src/db/accounts';
-import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
+import { updateSeller, createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
 import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { holdDelays, moveClock } from '../../support/clock';
@@ -136,7 +135,7 @@ describe('a seller whose account has its own limit', () => {
   test('gets that many requests per minute for all its keys together, instead of the limit per key', async () => {
     const env = { RATE_LIMIT_KEY: '2' };
     const apis = [await startApi(env), await startApi(env)];
-    await updateAccount(database.db, seller.id, { rateLimit: 6 });
+    await updateSeller(database.db, seller.id, { rateLimit: 6 });
     const keys = [seller.key, await createSellerKey(database.db, seller.id)];
     const seen: ApiResponse[] = [];
     for (let index = 0; index < 8; index++) seen.push(await check(apis[index % 2]!, keys[(index >> 1) % 2]));
@@ -150,7 +149,7 @@ describe('a seller whose account has its own limit', () => {
 
   test('keeps its one-minute window even if the window of the service is shorter', async () => {
     const api = await startApi({ RATE_LIMIT_WINDOW_MS: '1000' });
-    await updateAccount(database.db, seller.id, { rateLimit: 1 });
+    await updateSeller(database.db, seller.id, { rateLimit: 1 });
     expect((await check(api)).status).toBe(200);
     moveClock(1500);
     expectRateLimited(await check(api), 'seller');
@@ -293,7 +292,7 @@ test('a list counts as one request for each 10 items of its limit, and a webhook
 
 test('a call that costs more than the limit takes the whole limit', async () => {
   const api = await startApi({});
-  await updateAccount(database.db, seller.id, { rateLimit: 10 });
+  await updateSeller(database.db, seller.id, { rateLimit: 10 });
   const testWebhook = () => api.call('POST', `${BASE}/seller/${seller.id}/webhook_test/`, { body: '{' });
   const { status, headers } = await testWebhook();
   expect([status, headers.get('RateLimit')]).toEqual([400, expect.stringMatching(/^"seller";r=0;/)]);
