@@ -15,7 +15,7 @@ import { createOrderCore } from './checkout/order-core';
 import { quoteRepayments } from './checkout/quote-repayments';
 import { type Config, loadConfig } from './config';
 import { type Db, openDatabase } from './db/pool';
-import { waitForCurrentSchema } from './db/schema-check';
+import { waitForCurrentSchema } from './db/migrations';
 import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';

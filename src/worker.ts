@@ -20,7 +20,7 @@ import { guardLenders, guardPayments } from './checkout/guard-providers';
 import { createOrderCore } from './checkout/order-core';
 import { type Config, loadConfig } from './config';
 import { type Db, openDatabase } from './db/pool';
-import { waitForCurrentSchema } from './db/schema-check';
+import { waitForCurrentSchema } from './db/migrations';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
