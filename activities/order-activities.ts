@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { toStatusWebhook } from '../src/contracts/webhook-mapper';
 import { findOrder } from '../src/db/find-orders';
 import type { Db } from '../src/db/pool';
-import { type Refusal, insertRefusal, markRowBehind, saveChange } from '../src/db/save-order';
-import { type WebhookRef, findPendingWebhook, findPendingWebhooks } from '../src/db/webhook-events';
+import { type Refusal, insertRefusal, markRowBehind, storeChange } from '../src/db/save-order';
+import { type WebhookRef, findPendingWebhooks } from '../src/db/webhook-events';
 import {
   type Order,
   type OrderChange,
@@ -67,11 +67,12 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
         if (!isSaved(order, change))
           throw ApplicationFailure.nonRetryable(`the row has another version ${version}`, ROW_CHANGED);
         const sequence = sequenceOf(order.changes, change);
-        return { webhook: isStatusChange(change) ? await findPendingWebhook(db, orderId, sequence) : null };
+        return { webhook: pending.find((webhook) => webhook.sequence === sequence) ?? null };
       }
       const webhook = toStatusWebhook(order, change, checkoutBaseUrl);
       const saved = await saveChange(db, orderId, change, webhook, currentRequestContext());
       // Another save came in between. The next attempt of this activity finds out which.
+        const pending = isStatusChange(change) ? await findPendingWebhooks(db, orderId) : [];
       if (!saved) throw ApplicationFailure.retryable('the row has changed since it was read', ROW_CHANGED);
       reportChange(log, orderId, change);
       return { webhook: webhook && saved.isPending ? { id: webhook.id, sequence: webhook.sequence } : null };

@@ -1,5 +1,5 @@
 import type { Db } from '../../src/db/pool';
-import { type AttemptRecord, recordAttempt } from '../../src/db/webhook-attempts';
+import { type AttemptRecord, recordAttempt } from '../../src/db/webhook-events';
 import type { OrderEvent } from '../../src/domain/status';
 import type { WebhookState } from '../../src/domain/webhook';
 import { insertNewOrder, saveChanges } from './new-orders';
