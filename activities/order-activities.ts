@@ -70,7 +70,7 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
         return { webhook: pending.find((webhook) => webhook.sequence === sequence) ?? null };
       }
       const webhook = toStatusWebhook(order, change, checkoutBaseUrl);
-      const saved = await saveChange(db, orderId, change, webhook, currentRequestContext());
+      const saved = await storeChange(db, orderId, change, webhook, currentRequestContext());
       // Another save came in between. The next attempt of this activity finds out which.
         const pending = isStatusChange(change) ? await findPendingWebhooks(db, orderId) : [];
       if (!saved) throw ApplicationFailure.retryable('the row has changed since it was read', ROW_CHANGED);

@@ -14,6 +14,8 @@ interface ResendActivityOptions {
   resend: (order: Order, eventId: string) => Promise<boolean>;
 }
 
+export type ResendActivities = ReturnType<typeof createResendActivities>;
+
 /** Resends of many webhooks. */
 export function createResendActivities({ db, resend }: ResendActivityOptions) {
   return {
@@ -23,7 +25,7 @@ export function createResendActivities({ db, resend }: ResendActivityOptions) {
     async requestResend({ id, orderId }: { id: string; orderId: string }): Promise<void> {
       const order = await findOrder(db, orderId);
       // An order that waits for `reconcile` is left out: a new run would begin without the changes that its row lacks.
-      if (order?.workflowVersion !== null) return;
+      if (order?.behindVersion !== null) return;
       if (await resend(order, id)) return;
       const latest = await findOrder(db, orderId);
       if (latest && isFinal(latest.status)) await resend(latest, id);

@@ -116,7 +116,7 @@ async function resendByIds(services: Services, ids: string[], command: Command):
     const webhook = await findWebhook(db, id);
     const stored = webhook && (await findOrder(db, webhook.orderId));
     if (!stored) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
-    if (stored.workflowVersion !== null) throw new CliError(`order ${stored.id} waits for reconcile`);
+    if (stored.behindVersion !== null) throw new CliError(`order ${stored.id} waits for reconcile`);
     selected.set(id, stored);
   }
   const workflows = await services.workflows();

@@ -23,7 +23,7 @@ export interface Backlog {
 export async function readBacklog(db: DbClient): Promise<Backlog> {
   const { rows } = await db.query<Backlog>(
     `select
-       (select count(*)::integer from orders where workflow_version is not null) as "ordersBehind",
+       (select count(*)::integer from orders where behind_version is not null) as "ordersBehind",
        (select count(*)::integer from start_request) as "ordersWaiting",
        ${ageOf('start_request', 'created_at', 'true')} as "oldestOrderWaitingSeconds",
        (select count(*)::integer from webhook_event where state = 'pending') as "webhooksPending",

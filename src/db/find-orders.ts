@@ -10,7 +10,7 @@ export interface StoredOrder extends Order {
   /** The order does not expire before this time (ISO 8601); null if nothing has asked for it. */
   heldUntil: string | null;
   /** The version that its workflow has, if the row of a restored backup lacks changes; null for every other order. */
-  workflowVersion: number | null;
+  behindVersion: number | null;
 }
 
 /** In `orders`. Reads and the insert are made from it. */
@@ -46,11 +46,11 @@ export const CHANGE_COLUMNS: Columns<OrderChange> = {
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
 const ORDER_COLUMNS = `${selectionOf(FACT_COLUMNS)}, ${isoOf('expires_at')} as "expiresAt", ${isoOf('held_until')} as "heldUntil",
-  not exists (select from start_request s where s.order_id = o.id) as started, workflow_version as "workflowVersion",
+  not exists (select from start_request s where s.order_id = o.id) as started, behind_version as "behindVersion",
   (select json_agg(${jsonOf({ ...CHANGE_COLUMNS, at: isoOf('at') })} order by version)
    from order_timeline t where t.order_id = o.id and version is not null) as changes`;
 
-type OrderRow = OrderFacts & Pick<StoredOrder, 'expiresAt' | 'heldUntil' | 'started' | 'workflowVersion' | 'changes'>;
+type OrderRow = OrderFacts & Pick<StoredOrder, 'expiresAt' | 'heldUntil' | 'started' | 'behindVersion' | 'changes'>;
 
 /** The timeline has the state: the columns of the row are for searches and for saves. */
 const toStoredOrder = ({ expiresAt, changes, ...row }: OrderRow): StoredOrder => ({
@@ -78,7 +78,7 @@ export async function findOrdersById(db: DbClient, ids: readonly string[]): Prom
  */
 export async function findOrdersToResume(db: DbClient, ids: readonly string[]): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
-    `select id from orders o where id = any($1::uuid[]) and workflow_version is null
+    `select id from orders o where id = any($1::uuid[]) and behind_version is null
        and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
          or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`,
     [ids],
@@ -98,7 +98,7 @@ export async function findOrdersToCompare(
 ): Promise<{ ids: string[]; last: string | undefined }> {
   const { rows } = await db.query<{ id: string; isSelected: boolean }>(
     `select id, ($1::uuid is null or seller_id = $1)
-       and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL') or workflow_version is not null
+       and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL') or behind_version is not null
          or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending')) as "isSelected"
      from (select * from orders where $2::uuid is null or id > $2 order by id limit $3) o order by id`,
     [sellerId, after, limit],
@@ -132,8 +132,7 @@ export async function findSellerOfPayLink(db: DbClient, payLinkId: string): Prom
     text: 'select seller_id as "sellerId" from orders where pay_link_id = $1',
     values: [payLinkId],
   });
-  const sellers = new Map(rows.map(({ payLinkId, sellerId }) => [payLinkId, sellerId]));
-  return payLinkIds.map((id) => sellers.get(id));
+  return rows[0]?.sellerId;
 }
 
 /** Finds the orders of all sellers that have a reference, newest first. */

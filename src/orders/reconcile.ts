@@ -7,7 +7,7 @@ import {
   findOrdersToResume,
 } from '../db/find-orders';
 import type { Db } from '../db/pool';
-import { clearRowBehind, saveChange } from '../db/save-order';
+import { clearRowBehind, storeChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
 import { type Order, type OrderChange, type OrderState, withChange } from '../domain/order';
 import { isFinal } from '../domain/status';
@@ -111,7 +111,7 @@ async function compare(
   if (saved && !continues(row.changes, saved.changes)) return differ('different', saved);
   if (saved && saved.version > row.version) return differ('row_behind', saved);
   // The cancel of a closed order is not the workflow's, which only delivers what is pending.
-  const isBehind = (saved && saved.version < row.version && !isFinal(saved.status)) || row.workflowVersion !== null;
+  const isBehind = (saved && saved.version < row.version && !isFinal(saved.status)) || row.behindVersion !== null;
   if (run?.isRunning) return isBehind ? differ('workflow_behind', saved) : undefined;
   return (await needsRun(db, row)) ? differ('not_running', saved) : undefined;
 }
@@ -125,7 +125,7 @@ function continues(one: readonly OrderChange[], other: readonly OrderChange[]): 
 }
 
 async function needsRun(db: Db, row: StoredOrder): Promise<boolean> {
-  if (row.workflowVersion !== null) return true;
+  if (row.behindVersion !== null) return true;
   if (isFinal(row.status)) return (await findPendingWebhooks(db, row.id)).length > 0;
   return row.started || Date.now() - Date.parse(row.createdAt) > STARTED_WITHIN_MS;
 }
@@ -157,7 +157,7 @@ async function bringForward(
 ): Promise<void> {
   let order: Order = row;
   for (const change of changes.slice(row.changes.length)) {
-    const saved = await saveChange(db, row.id, change, toStatusWebhook(order, change, checkoutBaseUrl));
+    const saved = await storeChange(db, row.id, change, toStatusWebhook(order, change, checkoutBaseUrl));
     if (!saved) throw new Error('the row has changed: repeat the command');
     order = withChange(order, change);
   }

@@ -50,7 +50,7 @@ export async function retrieveWebhook(
       ...webhookHeaders(eventId, timestamp, signWebhook(secrets, eventId, timestamp, body)),
       ...(traceparent !== null && { traceparent }),
     },
-    request_body: sent.body,
+    request_body: body,
   };
 }
 
@@ -68,7 +68,7 @@ export async function resendWebhook(
   if (!webhook) throw notFound('webhook', sellerId);
   const order = await requireOrder(deps, webhook.orderId);
   // A new run would begin without the changes that the row lacks.
-  if (order.workflowVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
+  if (order.behindVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
   const isRequested = await deps.workflows.resendWebhook(order, eventId).catch((error: unknown) => {
     throw resendNotRequested(error);
   });

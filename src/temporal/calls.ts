@@ -13,12 +13,13 @@ const PROBE_EVERY_MS = 500;
 const WAIT_MS = 500;
 
 /**
- * The call was not made: the Temporal server is known to be unavailable, or too many calls wait. Repeating it is safe.
+ * The call changed nothing: the Temporal server is known to be unavailable, too many calls wait, or the order waits for
+ * `reconcile`. Repeating it is safe.
  */
-export class CallNotMade extends Error {}
+export class NothingChanged extends Error {}
 
 /** A seller's change has waited for too long for the seller's other changes. */
-export class TooManyChanges extends CallNotMade {}
+export class TooManyChanges extends NothingChanged {}
 
 /** Calls to the Temporal server. Each has a deadline, in ms. */
 export type TemporalCalls = ReturnType<typeof createTemporalCalls>;
@@ -41,7 +42,7 @@ export function createTemporalCalls(client: Client) {
     track,
     within,
 
-    /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
+    /** Makes a call for which a caller waits. @throws NothingChanged while Temporal is known to be unavailable */
     callIfUp: <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
       availability.call(() => within(timeoutMs, call)),
 
@@ -96,10 +97,10 @@ function createAvailability(client: Client) {
       return outage !== undefined;
     },
 
-    /** Makes a call. If it takes long, the server is probed. @throws CallNotMade if the server stays unavailable */
+    /** Makes a call. If it takes long, the server is probed. @throws NothingChanged if the server stays unavailable */
     async call<T>(work: () => Promise<T>): Promise<T> {
       if (outage) await pause(WAIT_MS, outage.signal);
-      if (outage) throw new CallNotMade('the Temporal server is unavailable');
+      if (outage) throw new NothingChanged('the Temporal server is unavailable');
       const timer = setTimeout(suspect, SUSPICIOUS_MS);
       try {
         return await work();

@@ -85,8 +85,9 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
 /** Creates a function that replaces runs whose workflow tasks fail again and again, each at most once an hour. */
 export function createReplacements({ db, workflows, log }: Dependencies): () => Promise<void> {
   return async () => {
-    stuckRuns.set(await workflows.countStuck());
+    let stuck = 0;
     const withRow = async (runs: ListedRun[]) => {
+      stuck += runs.length;
       const rows = await findOrdersById(
         db,
         runs.map(({ orderId }) => orderId),
@@ -95,13 +96,13 @@ export function createReplacements({ db, workflows, log }: Dependencies): () => 
     };
     await forEach(inBatches(workflows.findStuck(), withRow), async ({ run: { runId }, row: order }) => {
       // An operator runs `reconcile`, which needs the changes of this run.
-      if (order.workflowVersion !== null) return;
+      if (order.behindVersion !== null) return;
       if (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS))) return;
       log.error({ order_id: order.id, run_id: runId }, 'the workflow tasks of a run keep failing: replacing it');
       await workflows.terminate(order.id, runId, 'its workflow tasks keep failing');
       await workflows.resume(order);
       replacedRuns.inc({ reason: 'stuck' });
-    });
+    }).finally(() => stuckRuns.set(stuck));
   };
 }
 
