@@ -1,4 +1,4 @@
-import './telemetry/start-tracing';
+import { tracing } from './telemetry/tracing';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
@@ -7,7 +7,6 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createCheckoutActivities } from '../activities/checkout-activities';
 import { createOrderActivities } from '../activities/order-activities';
-import { receiveRequestContext } from '../activities/receive-request-context';
 import { createResendActivities } from '../activities/resend-activities';
 import { createWebhookActivities } from '../activities/webhook-activities';
 import { CHECKOUT_TASK_QUEUE } from '../workflows/checkout-messages';
@@ -28,9 +27,9 @@ import { startBackgroundJobs } from './orders/background/background-jobs';
 import { logOperatorActions } from './orders/background/log-operator-actions';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { receiveRequestContext } from './telemetry/current-request-context';
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
-import { tracing } from './telemetry/tracing';
 import { createTemporalCalls } from './temporal/calls';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
@@ -160,10 +159,9 @@ function createWorkers(
     log: Logger;
   },
 ): Promise<Worker[]> {
-  const traces = tracing();
   const options = {
     ...target,
-    interceptors: { activity: [receiveRequestContext, ...(traces ? [traces.traceActivities] : [])] },
+    interceptors: { activity: [receiveRequestContext, ...(tracing ? [tracing.traceActivities] : [])] },
     dataConverter: { payloadCodecs: payloadCodecs(config) },
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
@@ -191,7 +189,7 @@ function createWorkers(
         activities: createWebhookActivities({
           db,
           keys: createKeyRing(config.encryptionKeys),
-          sender: traces?.traceAttempts(sender) ?? sender,
+          sender: tracing?.traceAttempts(sender) ?? sender,
           schedule: config.webhookSchedule,
           attemptsPerSeller: config.webhookConcurrency.perSeller,
           breaker: config.webhookBreaker,
@@ -232,8 +230,7 @@ if (require.main === module) {
     // all other sellers.
     process.env.UV_THREADPOOL_SIZE ??= String(Math.min(2 * config.webhookConcurrency.total + 4, 1024));
     const log = createLogger(config.logLevel, 'worker');
-    const traces = tracing();
-    if (traces) started(traces);
+    if (tracing) started(tracing);
     const sdkMetrics = config.metricsAddress && (await freeLoopbackAddress());
     installTemporalRuntime(log, sdkMetrics);
     const worker = await startWorker(config, temporalSettings(), log);

@@ -1,3 +1,4 @@
+import type { RequestContext } from './request-context';
 import {
   type Actor,
   type Channel,
@@ -7,6 +8,9 @@ import {
   transition,
   unsuccessfulReason,
 } from './status';
+
+/** Orders expire at most this long after now: a year, also one with a leap day. */
+export const MAX_EXPIRY_DAYS = 366;
 
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
@@ -92,6 +96,8 @@ export interface ChangeRequest {
   paymentTerm?: PaymentTerm | undefined;
   /** The request is refused unless the order has one of these versions. Omitted: any. */
   ifVersion?: readonly number[] | undefined;
+  /** What the change is made for. */
+  context?: RequestContext | undefined;
 }
 
 /** The change that creates an order. */
