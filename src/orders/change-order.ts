@@ -12,28 +12,15 @@ import type { OrderDependencies } from './dependencies';
 type ChangeDependencies = Pick<OrderDependencies, 'db' | 'workflows'> & Partial<Pick<OrderDependencies, 'log'>>;
 
 /**
- * Cancels a seller's order.
- * @param ifVersion the versions that the caller wants to cancel; undefined for any
+ * Cancels an order for its seller, who uses the API, or for an operator, who uses the CLI.
  * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL, or `precondition_failed`
  */
 export async function cancelOrder(
   deps: ChangeDependencies,
   stored: StoredOrder,
-  ifVersion?: readonly number[],
+  by: Omit<ChangeRequest, 'event'>,
 ): Promise<Order> {
-  return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', channel: 'api', reason: null, ifVersion });
-}
-
-/**
- * Cancels any seller's order on behalf of an operator, who uses the CLI.
- * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL
- */
-export async function cancelForOperator(
-  deps: ChangeDependencies,
-  stored: StoredOrder,
-  reason: string | null,
-): Promise<Order> {
-  return changeOrder(deps, stored, { event: 'cancel', actor: 'operator', channel: 'cli', reason });
+  return changeOrder(deps, stored, { event: 'cancel', ...by });
 }
 
 /**

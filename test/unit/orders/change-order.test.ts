@@ -20,9 +20,8 @@ const FAILURES: [string, Error, RegExp][] = [
 
 test.each(FAILURES)('a change that fails states its outcome: %s', async (_, error, detail) => {
   const deps = { workflows: { change: () => Promise.reject(error) } } as unknown as OrderDependencies;
-  const problem: unknown = await cancelOrder(deps, {
-    ...IN_STATUS.PENDING,
-    behindVersion: null,
-  } as unknown as StoredOrder).catch((thrown: unknown) => thrown);
+  const stored = { ...IN_STATUS.PENDING, behindVersion: null } as unknown as StoredOrder;
+  const by = { actor: 'seller', channel: 'api', reason: null } as const;
+  const problem: unknown = await cancelOrder(deps, stored, by).catch((thrown: unknown) => thrown);
   expect(problem).toMatchObject({ code: 'service_unavailable', message: expect.stringMatching(detail) });
 });
