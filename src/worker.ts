@@ -24,7 +24,6 @@ import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { startBackgroundJobs } from './orders/background/background-jobs';
-import { logOperatorActions } from './orders/background/log-operator-actions';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { receiveRequestContext } from './telemetry/current-request-context';
@@ -89,7 +88,6 @@ export async function startWorker(
         applicationRetentionMs: hostedCheckout.applicationRetentionMs,
       })
     : () => Promise.resolve();
-  const stopLoggingActions = logOperatorActions(db, withInfo(log));
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
@@ -103,7 +101,7 @@ export async function startWorker(
       isStopping = true;
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([stopOrderJobs(), stopCheckoutJobs(), stopLoggingActions()]);
+      await Promise.all([stopOrderJobs(), stopCheckoutJobs()]);
       await Promise.allSettled(runs);
       await connection.close();
       await workflows.drain();
@@ -113,11 +111,6 @@ export async function startWorker(
       log.info('worker stopped');
     },
   };
-}
-
-/** Logs `info` too if LOG_LEVEL is higher, because a restore needs these lines. */
-function withInfo(log: Logger): Logger {
-  return log.isLevelEnabled('info') || log.level === 'silent' ? log : log.child({}, { level: 'info' });
 }
 
 /** Waits until Temporal is available. */

@@ -73,17 +73,31 @@ export async function findOrdersById(db: DbClient, ids: readonly string[]): Prom
 }
 
 /**
- * Returns those of the orders for which a workflow has something to do: they are open, or have a pending webhook. Orders
- * that wait for `reconcile` are left out.
+ * Finds orders that have waited for the start of their workflow for longer than `ageMs`: each seller's oldest, then each
+ * seller's second, and so on.
  */
-export async function findOrdersToResume(db: DbClient, ids: readonly string[]): Promise<string[]> {
+export async function findWaitingOrders(db: DbClient, ageMs: number, limit: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
-    `select id from orders o where id = any($1::uuid[]) and behind_version is null
-       and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
-         or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`,
-    [ids],
+    `select order_id as id from (
+       select order_id, created_at, row_number() over (partition by seller_id order by created_at) as turn
+       from start_request where created_at < now() - $1 * interval '1 ms') waiting
+     order by turn, created_at limit $2`,
+    [ageMs, limit],
   );
   return rows.map(({ id }) => id);
+}
+
+/** SQL: true for an order `o` for which its workflow has something to do: it is open, or has a pending webhook. */
+const LEFT_TO_DO = `(status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+  or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`;
+
+/** True if a workflow has something to do for the order. False if the order waits for `reconcile`. */
+export async function isLeftToDo(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from orders o where id = $1 and behind_version is null and ${LEFT_TO_DO}`,
+    [orderId],
+  );
+  return rowCount === 1;
 }
 
 /**
@@ -98,8 +112,7 @@ export async function findOrdersToCompare(
 ): Promise<{ ids: string[]; last: string | undefined }> {
   const { rows } = await db.query<{ id: string; isSelected: boolean }>(
     `select id, ($1::uuid is null or seller_id = $1)
-       and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL') or behind_version is not null
-         or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending')) as "isSelected"
+       and (behind_version is not null or ${LEFT_TO_DO}) as "isSelected"
      from (select * from orders where $2::uuid is null or id > $2 order by id limit $3) o order by id`,
     [sellerId, after, limit],
   );

@@ -64,6 +64,11 @@ export async function insertOrder(
   return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt) };
 }
 
+/** Deletes the start requests of orders whose workflows are started. */
+export async function deleteStartRequests(db: DbClient, orderIds: readonly string[]): Promise<void> {
+  await db.query('delete from start_request where order_id = any($1::uuid[])', [orderIds]);
+}
+
 const SAVE_CHANGE = `
   with saved as (
     update orders set version = :version, status = :to, saved_at = greatest(listed_time(), :at)

@@ -1,11 +1,5 @@
 import { toStatusWebhook } from '../contracts/webhook-mapper';
-import {
-  type StoredOrder,
-  findOrder,
-  findOrdersById,
-  findOrdersToCompare,
-  findOrdersToResume,
-} from '../db/find-orders';
+import { type StoredOrder, findOrder, findOrdersById, findOrdersToCompare, isLeftToDo } from '../db/find-orders';
 import type { Db } from '../db/pool';
 import { clearRowBehind, storeChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
@@ -144,7 +138,7 @@ export async function repair(
   if (kind === 'row_behind' && saved) await bringForward(deps, row, saved);
   await clearRowBehind(deps.db, row.id);
   if (run?.isRunning) await deps.workflows.terminate(row.id, run.runId, `reconcile: ${DIFFERENCES[kind]}`);
-  if ((await findOrdersToResume(deps.db, [row.id])).length > 0) await deps.workflows.resume(row);
+  if (await isLeftToDo(deps.db, row.id)) await deps.workflows.resume(row);
   if (kind === 'row_behind') return 'brought_forward';
   return kind === 'different' ? 'kept_row' : 'resumed';
 }
