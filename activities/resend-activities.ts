@@ -1,8 +1,7 @@
 import { findOrder } from '../src/db/find-orders';
 import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';
-import type { Order } from '../src/domain/order';
-import { isFinal } from '../src/domain/status';
+import { type Order, isFinal } from '../src/domain/order';
 import type { WebhookSelection } from '../src/domain/webhook';
 
 /** A page of `resendWebhooksWorkflow`. */

@@ -1,16 +1,18 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import { type ChangeRequest, type OrderState, PAYMENT_TERMS } from '../src/domain/order';
-import { type RequestContext, traceIdOf } from '../src/domain/request-context';
 import {
+  type OrderEvent,
+  type OrderState,
+  type ChangeRequest,
   type Actor,
   type Channel,
-  type OrderEvent,
   ACTORS,
+  PAYMENT_TERMS,
   CHANNELS,
   ORDER_EVENTS,
   isProgressEvent,
-} from '../src/domain/status';
+} from '../src/domain/order';
+import { type RequestContext, traceIdOf } from '../src/domain/request-context';
 
 /** Order workflows and their saves. */
 export const ORDER_TASK_QUEUE = 'orders';

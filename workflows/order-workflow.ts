@@ -15,9 +15,8 @@ import {
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
 import type { OrderActivities } from '../activities/order-activities';
-import { type OrderChange, type OrderState, decide, isForVersion, withChange } from '../src/domain/order';
+import { type OrderChange, type OrderState, decide, isForVersion, isFinal, withChange } from '../src/domain/order';
 import type { RequestContext } from '../src/domain/request-context';
-import { isFinal } from '../src/domain/status';
 import { Deliveries } from './deliveries';
 import {
   type OrderWorkflowInput,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { type OrderFilter, findOrder, findOrders } from '../db/find-orders';
 import { formatPence } from '../domain/money';
-import { type OrderStatus, ORDER_STATUSES, isFinal } from '../domain/status';
+import { type OrderStatus, isFinal, ORDER_STATUSES } from '../domain/order';
 import { cancelOrder } from '../orders/change-order';
 import { withRequestContext } from '../telemetry/current-request-context';
 import type { OrderWorkflows } from '../temporal/order-workflows';

@@ -1,4 +1,4 @@
-import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
+import { type OrderStatus, ORDER_STATUSES } from '../domain/order';
 import type { DbClient } from './pool';
 
 /** Above this number of orders, the counts by status are estimates: a count would read the whole table. */

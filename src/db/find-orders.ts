@@ -1,5 +1,4 @@
-import { type Order, type OrderChange, type OrderFacts, stateOf } from '../domain/order';
-import type { OrderStatus } from '../domain/status';
+import { type OrderChange, type OrderFacts, type Order, type OrderStatus, stateOf } from '../domain/order';
 import type { DbClient } from './pool';
 import { type Columns, isoOf, jsonOf, selectionOf, statement } from './statement';
 

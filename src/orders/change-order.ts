@@ -1,8 +1,15 @@
 import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
 import { storeChange } from '../db/save-order';
-import { type ChangeRequest, type Order, classifyEvent, decide, isForVersion } from '../domain/order';
-import { type OrderStatus, isFinal } from '../domain/status';
+import {
+  type ChangeRequest,
+  type Order,
+  type OrderStatus,
+  decide,
+  isForVersion,
+  classifyEvent,
+  isFinal,
+} from '../domain/order';
 import { NothingChanged, TooManyChanges } from '../temporal/calls';
 import { reportChange } from '../telemetry/report';
 import { ChangeRefused, RunClosed, VersionDiffers } from '../temporal/order-workflows';

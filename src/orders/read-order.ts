@@ -1,8 +1,7 @@
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
-import type { Order } from '../domain/order';
-import { isFinal } from '../domain/status';
+import { type Order, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
 import { trackFailures } from '../telemetry/metrics';
 import type { OrderWorkflows } from '../temporal/order-workflows';

@@ -3,8 +3,7 @@ import { type StoredOrder, findOrder, findOrdersById, findOrdersToCompare, isLef
 import type { Db } from '../db/pool';
 import { clearRowBehind, storeChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
-import { type Order, type OrderChange, type OrderState, withChange } from '../domain/order';
-import { isFinal } from '../domain/status';
+import { type OrderChange, type Order, type OrderState, isFinal, withChange } from '../domain/order';
 import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflows';
 
 /** Orders among which one statement searches. */

@@ -29,8 +29,7 @@ import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-wor
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
 import { formatPence } from '../domain/money';
-import { type ChangeRequest, type Order, type OrderState, stateOf } from '../domain/order';
-import { type OrderStatus, isFinal } from '../domain/status';
+import { type ChangeRequest, type Order, type OrderState, type OrderStatus, stateOf, isFinal } from '../domain/order';
 import { escapeControls } from '../domain/text';
 import type { WebhookSelection } from '../domain/webhook';
 import { currentRequestContext } from '../telemetry/current-request-context';

@@ -120,7 +120,7 @@ create table order_timeline (
   from_status text,
   to_status text not null,
   actor text not null,
-  -- How the request was made: see `Channel` in src/domain/status.ts.
+  -- How the request was made: see `Channel` in src/domain/order.ts.
   channel text not null,
   reason text,
   -- How the customer pays, if it was reported with the event.

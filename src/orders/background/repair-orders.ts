@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { findOrder, findOrdersById, findWaitingOrders, isLeftToDo } from '../../db/find-orders';
 import type { Db } from '../../db/pool';
 import { deleteStartRequests, markRowBehind } from '../../db/save-order';
-import { isFinal } from '../../domain/status';
+import { isFinal } from '../../domain/order';
 import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 import { startDelayMs } from '../start-orders';

@@ -4,7 +4,7 @@ import type { ProblemBody } from '../../../src/contracts/problem';
 import { findOrder } from '../../../src/db/find-orders';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
-import type { OrderEvent } from '../../../src/domain/status';
+import type { OrderEvent } from '../../../src/domain/order';
 import { type Api, type ApiResponse, BASE, apiOf } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { saveChanges } from '../../support/new-orders';
