@@ -19,6 +19,3 @@ export async function readListEnd(db: DbClient): Promise<Date> {
   if (!rows[0]) throw new Error('Postgres returned no time');
   return rows[0].end;
 }
-
-/** SQL: a moment `ms` milliseconds from now. */
-export const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;

@@ -57,11 +57,6 @@ const toStoredOrder = ({ expiresAt, changes, ...row }: OrderRow): StoredOrder =>
   ...stateOf(changes, expiresAt),
 });
 
-/** Locks the order's row until the transaction ends. */
-export async function lockOrder(client: DbClient, orderId: string): Promise<void> {
-  await client.query('select from orders where id = $1 for update', [orderId]);
-}
-
 /** Reads several orders. Ids of orders that do not exist are left out. */
 export async function findOrdersById(db: DbClient, ids: readonly string[]): Promise<StoredOrder[]> {
   const { rows } = await db.query<OrderRow>(

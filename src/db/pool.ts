@@ -77,29 +77,21 @@ export async function inTransaction<T>(db: Db, work: (client: pg.PoolClient) => 
   }
 }
 
-/** The connections of a process to Postgres. */
-interface Database {
-  db: Db;
-  /** A smaller pool for inserts of new orders. */
-  insertDb: Db;
-  checkDatabase: HealthCheck['check'];
-  end: () => Promise<void>;
-}
-
-/** Creates the pool of a process and its health check. Connects when they are first used. */
+/** Creates the connections of a process, and its health check. Connects when they are first used. */
 export function openDatabase(
   { databaseUrl, databasePoolSize }: { databaseUrl: string; databasePoolSize: number },
   log: Logger,
-): Database {
+) {
   const onError = (error: Error) => log.warn({ err: error }, 'database connection failed');
   const db = createPool(databaseUrl, databasePoolSize, onError);
   const insertDb = createPool(databaseUrl, Math.ceil(databasePoolSize / 4), onError);
   const health = createHealthCheck(databaseUrl, onError);
   return {
     db,
+    /** A smaller pool for inserts of new orders. */
     insertDb,
     checkDatabase: health.check,
-    async end() {
+    async end(): Promise<void> {
       await Promise.all([db.end(), insertDb.end(), health.end()]);
     },
   };

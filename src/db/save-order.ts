@@ -2,8 +2,8 @@ import type { CreatedOrderBody } from '../contracts/order-schemas';
 import type { StatusWebhook } from '../contracts/webhook-mapper';
 import { type Order, type OrderChange, type OrderFacts, creation, stateOf } from '../domain/order';
 import type { RequestContext } from '../domain/request-context';
-import { CHANGE_COLUMNS, FACT_COLUMNS, lockOrder } from './find-orders';
-import { type Db, type DbClient, inTransaction, runStatement } from './pool';
+import { CHANGE_COLUMNS, FACT_COLUMNS } from './find-orders';
+import { type Db, type DbClient, runStatement } from './pool';
 import { isoOf, namesOf, parametersOf, statement } from './statement';
 
 /** How and by whom an order is created. */
@@ -123,22 +123,20 @@ export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'channel' 
 }
 
 /**
- * The position is taken under the lock on the row, as for every entry.
+ * Records a refusal. Its position is taken under the lock on the row, as for every entry.
  * @returns false if it was recorded before
  */
-export async function insertRefusal(db: Db, refusal: Refusal): Promise<boolean> {
-  return inTransaction(db, async (client) => {
-    await lockOrder(client, refusal.orderId);
-    const { rowCount } = await client.query(
-      statement(
-        `insert into order_timeline (refusal_id, order_id, event, from_status, to_status, actor, channel, reason, at)
-         select :id, id, :event, :from, :from, :actor, :channel, :reason, :at from orders where id = :orderId
-         on conflict (refusal_id) where refusal_id is not null do nothing`,
-        { ...refusal },
-      ),
-    );
-    return rowCount === 1;
-  });
+export async function insertRefusal(db: DbClient, refusal: Refusal): Promise<boolean> {
+  const { rowCount } = await db.query(
+    statement(
+      `with locked as (select id from orders where id = :orderId for update)
+       insert into order_timeline (refusal_id, order_id, event, from_status, to_status, actor, channel, reason, at)
+       select :id, id, :event, :from, :from, :actor, :channel, :reason, :at from locked
+       on conflict (refusal_id) where refusal_id is not null do nothing`,
+      { ...refusal },
+    ),
+  );
+  return rowCount === 1;
 }
 
 /** Keeps an order from expiring before a time: its workflow reads the row when the expiry is due. */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { type KeyRing, keyIdOf } from '../encryption/key-ring';
-import { inMs } from './clock';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const SERVICE_SECRET_BYTES = 32;
@@ -74,6 +73,9 @@ export async function findCredentials(db: DbClient, keys: KeyRing, sellerId: str
   return decryptCredentials(keys, sellerId, rows[0] ?? { encryptedSecrets: [], encryptedHeaders: null });
 }
 
+/** SQL: when older secrets end at the latest. */
+const END_OF_OVERLAP = "now() + $2 * interval '1 ms'";
+
 /** The maximum number of active secrets per seller: each one lengthens the signature header. */
 export const MAX_ACTIVE_SECRETS = 5;
 
@@ -101,17 +103,17 @@ export async function rotateWebhookSecret(
     if (!exists) return undefined;
     const { rows } = await client.query<{ active: number; until: Date | null; first: Date }>(
       `select count(*)::integer as active, max(until) as until, min(expires_at) as first
-       from (select expires_at, least(expires_at, ${inMs('$2')}) as until from webhook_secret
+       from (select expires_at, least(expires_at, ${END_OF_OVERLAP}) as until from webhook_secret
          where seller_id = $1) older
        where until > now()`,
       [sellerId, overlapMs],
     );
     const older = rows[0];
     if (older && older.active >= MAX_ACTIVE_SECRETS) return { kind: 'too_many', possibleAt: older.first };
-    await client.query(`update webhook_secret set expires_at = least(expires_at, ${inMs('$2')}) where seller_id = $1`, [
-      sellerId,
-      overlapMs,
-    ]);
+    await client.query(
+      `update webhook_secret set expires_at = least(expires_at, ${END_OF_OVERLAP}) where seller_id = $1`,
+      [sellerId, overlapMs],
+    );
     await insertWebhookSecret(client, keys, sellerId, secret);
     return { kind: 'rotated', previousValidUntil: older?.until ?? null };
   });

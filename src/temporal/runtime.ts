@@ -1,14 +1,6 @@
 import { type LogLevel, DefaultLogger, Runtime, makeTelemetryFilterString } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
-const LEVELS: Record<LogLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'> = {
-  TRACE: 'trace',
-  DEBUG: 'debug',
-  INFO: 'info',
-  WARN: 'warn',
-  ERROR: 'error',
-};
-
 /** The fields of the SDK that are kept, under the names that the service's own lines have. */
 const FIELDS: Record<string, string> = {
   error: 'err',
@@ -39,7 +31,10 @@ const NO_WORKFLOWS = 'No workflows registered';
 export function installTemporalRuntime(log: Logger, metricsAddress: string | undefined): void {
   Runtime.install({
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
-      log[message.startsWith(NO_WORKFLOWS) ? 'debug' : LEVELS[level]](toFields(meta ?? {}), message);
+      log[message.startsWith(NO_WORKFLOWS) ? 'debug' : (level.toLowerCase() as Lowercase<LogLevel>)](
+        toFields(meta ?? {}),
+        message,
+      );
     }),
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) },
