@@ -59,12 +59,15 @@ export async function createOrder(
  * settings do not change the response to a request that was accepted before.
  */
 export async function replayOrder(
-  deps: OrderDependencies,
+  { db }: OrderDependencies,
   seller: Seller,
   request: CreateOrderRequest,
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder | undefined> {
-  return idempotencyKey === undefined ? undefined : replay(deps, seller.id, idempotencyKey, toRequestDigest(request));
+  const stored = idempotencyKey === undefined ? undefined : await findIdempotencyKey(db, seller.id, idempotencyKey);
+  if (!stored) return undefined;
+  if (!stored.requestDigest.equals(toRequestDigest(request))) throw new Problem('idempotency_key_reused');
+  return { body: stored.response, replayed: true };
 }
 
 /** @returns undefined if there was a conflict that no longer exists, so that another try may succeed */
@@ -74,7 +77,6 @@ async function tryToCreate(
   request: CreateOrderRequest,
   key: string | undefined,
 ): Promise<CreatedOrder | undefined> {
-  const requestDigest = toRequestDigest(request);
   try {
     const facts = toOrderFacts(request, seller, { id: randomUUID(), payLinkId: randomUUID() });
     const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
@@ -82,7 +84,7 @@ async function tryToCreate(
       by: { actor: 'seller', channel: 'api' },
       expiresAt: request.expires_at,
       expiresAfterMs: deps.expiresAfterMs,
-      idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
+      idempotency: key === undefined ? undefined : { key, requestDigest: toRequestDigest(request), response: body },
     });
     if (order) {
       for (const change of order.changes) reportChange(deps.log, order.id, change);
@@ -100,21 +102,7 @@ async function tryToCreate(
     return undefined;
   }
   if (key === undefined) throw new Error('the insert returned no row without a conflict');
-  return replay(deps, seller.id, key, requestDigest);
-}
-
-async function replay(
-  { db }: OrderDependencies,
-  sellerId: string,
-  key: string,
-  requestDigest: Buffer,
-): Promise<CreatedOrder | undefined> {
-  const stored = await findIdempotencyKey(db, sellerId, key);
-  if (!stored) return undefined;
-  if (!stored.requestDigest.equals(requestDigest)) {
-    throw new Problem('idempotency_key_reused');
-  }
-  return { body: stored.response, replayed: true };
+  return replayOrder(deps, seller, request, key);
 }
 
 function checkoutNotReady(

@@ -17,13 +17,9 @@ const LONGEST_DELAY_MS = 10 * 60_000;
 /** How long a workflow waits for a first message before it runs, in ms. @param waiting starts that wait too */
 export const startDelayMs = (waiting: number): number => (waiting > BURST ? Math.random() * LONGEST_DELAY_MS : 0);
 
-/** Starts the workflows of new orders after their callers have the answer. A first message starts one too. */
-export interface OrderStarter {
-  start(order: Order): void;
-  /** Resolves when the calls in flight have ended. Workers start the orders that still wait. */
-  drain(): Promise<void>;
-}
+export type OrderStarter = ReturnType<typeof createOrderStarter>;
 
+/** Starts the workflows of new orders after their callers have the answer. A first message starts one too. */
 export function createOrderStarter({
   db,
   workflows,
@@ -32,7 +28,7 @@ export function createOrderStarter({
   db: Db;
   workflows: Pick<OrderWorkflows, 'start'>;
   log: Logger;
-}): OrderStarter {
+}) {
   const slots = new Semaphore(IN_FLIGHT);
   let waiting = 0;
   let isDraining = false;
@@ -50,12 +46,14 @@ export function createOrderStarter({
   }
 
   return {
-    start(order) {
+    start(order: Order): void {
       if (isDraining || waiting >= MAX_WAITING) return;
       waiting += 1;
       void slots.runExclusive(() => startNow(order));
     },
-    async drain() {
+
+    /** Resolves when the calls in flight have ended. Workers start the orders that still wait. */
+    async drain(): Promise<void> {
       isDraining = true;
       await slots.acquire(IN_FLIGHT);
     },
