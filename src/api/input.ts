@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { toPointer, MAX_ERRORS, fieldErrors, fromPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest, type FieldError } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
-import { describePlace, describeSyntaxError, scanJson } from './json-errors';
+import { describePlace, describeSyntaxError, inspectJson } from './json-errors';
 
 /**
  * An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it.
@@ -62,7 +62,7 @@ export const isCompressed = (encoding: string): boolean => !['', 'identity'].inc
 
 /** @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value to use */
 function refuseDuplicateKeys(raw: string): void {
-  const { duplicate } = scanJson(raw);
+  const { duplicate } = inspectJson(raw);
   if (!duplicate) return;
   throw invalidRequest([{ code: 'duplicate_key', detail: 'must be given once', pointer: toPointer(duplicate) }]);
 }
