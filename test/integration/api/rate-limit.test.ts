@@ -222,18 +222,15 @@ describe('an address', () => {
     expect((await refused).status).toBe(429);
   });
 
-  test.each([
-    ['GET', 200],
-    ['PUT', 405],
-  ])('that floods the health checks with %s waits for them', async (method, expected) => {
+  test('that floods the health checks waits for them', async () => {
     const api = await startApi({});
     const hundredAndFirst = new RateLimiterRes(0, 1000, 101);
     jest.spyOn(RateLimiterMemory.prototype, 'penalty').mockResolvedValue(hundredAndFirst);
     const answers = holdDelays(1000);
-    const answer = api.call(method, '/health/live', { key: null });
+    const answer = api.call('GET', '/health/live', { key: null });
     await until(() => answers.count() === 1, 'the answer waits');
     answers.release();
-    expect((await answer).status).toBe(expected);
+    expect((await answer).status).toBe(200);
   });
 
   test('can send health checks without being refused', async () => {
