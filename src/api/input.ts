@@ -94,20 +94,27 @@ function toProblem(error: Error & { type?: string; status?: number; body?: strin
 }
 
 /**
- * @param further errors to report beside the schema's, except for fields that the schema refuses. Ignored if the body
- *   matches the schema.
- * @throws Problem `invalid_request` with an error for every invalid field
+ * Checks a body against a schema.
+ * @param further errors to report beside the schema's, except for fields that the schema refuses
+ * @returns `data` if the body matches the schema; otherwise an error for every invalid field, and at least one
  */
-export function validate<T extends z.ZodType>(
+export function check<T extends z.ZodType>(
   schema: T,
   body: unknown,
-  further: readonly FieldError[] = [],
-): z.infer<T> {
+  further: readonly FieldError[],
+): { data?: z.infer<T>; errors: readonly FieldError[] } {
   const { data, error } = schema.safeParse(body, { reportInput: true });
-  if (!error) return data;
+  if (!error) return { data, errors: further };
   const errors = fieldErrors(error, schema);
   const failing = new Set(errors.map(({ pointer }) => pointer));
-  throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS));
+  return { errors: [...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS) };
+}
+
+/** @throws Problem `invalid_request` with an error for every invalid field */
+export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
+  const { data, error } = schema.safeParse(body, { reportInput: true });
+  if (error) throw invalidRequest(fieldErrors(error, schema));
+  return data;
 }
 
 /** @throws Problem `invalid_request` */
