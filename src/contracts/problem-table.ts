@@ -30,7 +30,7 @@ export const PROBLEMS = {
       'The body is empty, incomplete or not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
       'place: line and column, counted from 1, and the characters before it.',
     cure: 'Fix the request. Nothing changed.',
-    detail: 'The body is not valid JSON: `}` is unexpected at line 1, column 28, after `": 1234.5,`.',
+    detail: 'The body is not valid JSON: property name expected at line 1, column 28, after `": 1234.5,`.',
   },
   invalid_idempotency_key: {
     status: 400,
