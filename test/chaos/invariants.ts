@@ -13,8 +13,8 @@ export interface Broken {
 export interface Allowances {
   /** Final states of a webhook event besides `delivered`, for orders whose webhook URL matches. */
   undelivered?: (webhookUrl: string) => readonly string[];
-  /** True if the receiver or its network is slow: the calls of an order overlap as it sees them. */
-  overlaps?: boolean;
+  /** True if the receiver or its network is slow: the calls of an order with this webhook URL overlap as it sees them. */
+  overlaps?: (webhookUrl: string) => boolean;
   /** True if a worker was frozen for longer than the activity of an attempt: it may repeat an earlier webhook late. */
   repeatsLate?: boolean;
   /** True if operators or expiries change orders too: further refusals are allowed, and replaced runs are not counted. */
