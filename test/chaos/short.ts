@@ -3,7 +3,7 @@ export const SHORT = [
   'signals to everything at once',
   'Postgres refuses or delays writes',
   'SIGKILL an API at side effects of orders',
-  'SIGKILL a worker at side effects of operators and background jobs',
+  'SIGKILL a worker at side effects of deliveries',
   'a deployment that cannot continue running orders',
   'Postgres is restored from a copy',
 ];
