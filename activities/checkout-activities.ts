@@ -6,8 +6,7 @@ import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/chec
 import type { Db } from '../src/db/pool';
 import { type Application, DECISION_REASONS, type LenderDecision } from '../src/checkout/domain/application';
 import { type Payment, type PaymentStatus, isCurrent, isInProgress } from '../src/checkout/domain/payment';
-import type { Order, PaymentTerm } from '../src/domain/order';
-import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
+import { type ProgressEvent, type Actor, type PaymentTerm, type Order, isFinal } from '../src/domain/order';
 import { type CallLender, LenderBusy } from '../src/checkout/guard-providers';
 import { holdExpiry } from '../src/checkout/domain/expiry';
 import { LenderUnavailable } from '../src/checkout/lender/lender';

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { toStatusWebhook } from '../src/contracts/webhook-mapper';
 import { findOrder } from '../src/db/find-orders';
 import type { Db } from '../src/db/pool';
-import { type Refusal, insertRefusal, markRowBehind, saveChange } from '../src/db/save-order';
-import { type WebhookRef, findPendingWebhook, findPendingWebhooks } from '../src/db/webhook-events';
+import { type Refusal, insertRefusal, markRowBehind, storeChange } from '../src/db/save-order';
+import { type WebhookRef, findPendingWebhooks } from '../src/db/webhook-events';
 import {
   type Order,
   type OrderChange,
@@ -13,6 +13,7 @@ import {
   sequenceOf,
   stateOf,
 } from '../src/domain/order';
+import type { RequestContext } from '../src/domain/request-context';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChange, reportRefusedSignal } from '../src/telemetry/report';
 import { ROW_BEHIND, ROW_CHANGED } from '../workflows/messages';
@@ -34,7 +35,12 @@ interface ResumedOrder {
 interface SaveRequest {
   orderId: string;
   change: OrderChange;
+  /** What the change is made for. The activity's interceptor reads it. */
+  context: RequestContext | undefined;
 }
+
+export type { WebhookRef };
+export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
 /** Reads and writes of an order's row. Each is safe to repeat. */
 export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivityOptions) {
@@ -66,11 +72,12 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
       if (order.version >= version) {
         if (!isSaved(order, change))
           throw ApplicationFailure.nonRetryable(`the row has another version ${version}`, ROW_CHANGED);
+        const pending = isStatusChange(change) ? await findPendingWebhooks(db, orderId) : [];
         const sequence = sequenceOf(order.changes, change);
-        return { webhook: isStatusChange(change) ? await findPendingWebhook(db, orderId, sequence) : null };
+        return { webhook: pending.find((webhook) => webhook.sequence === sequence) ?? null };
       }
       const webhook = toStatusWebhook(order, change, checkoutBaseUrl);
-      const saved = await saveChange(db, orderId, change, webhook, currentRequestContext());
+      const saved = await storeChange(db, orderId, change, webhook, currentRequestContext());
       // Another save came in between. The next attempt of this activity finds out which.
       if (!saved) throw ApplicationFailure.retryable('the row has changed since it was read', ROW_CHANGED);
       reportChange(log, orderId, change);

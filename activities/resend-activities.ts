@@ -1,8 +1,7 @@
 import { findOrder } from '../src/db/find-orders';
 import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';
-import type { Order } from '../src/domain/order';
-import { isFinal } from '../src/domain/status';
+import { type Order, isFinal } from '../src/domain/order';
 import type { WebhookSelection } from '../src/domain/webhook';
 
 /** A page of `resendWebhooksWorkflow`. */
@@ -14,6 +13,8 @@ interface ResendActivityOptions {
   resend: (order: Order, eventId: string) => Promise<boolean>;
 }
 
+export type ResendActivities = ReturnType<typeof createResendActivities>;
+
 /** Resends of many webhooks. */
 export function createResendActivities({ db, resend }: ResendActivityOptions) {
   return {
@@ -23,7 +24,7 @@ export function createResendActivities({ db, resend }: ResendActivityOptions) {
     async requestResend({ id, orderId }: { id: string; orderId: string }): Promise<void> {
       const order = await findOrder(db, orderId);
       // An order that waits for `reconcile` is left out: a new run would begin without the changes that its row lacks.
-      if (order?.workflowVersion !== null) return;
+      if (order?.behindVersion !== null) return;
       if (await resend(order, id)) return;
       const latest = await findOrder(db, orderId);
       if (latest && isFinal(latest.status)) await resend(latest, id);

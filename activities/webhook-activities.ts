@@ -7,6 +7,8 @@ import { reportAttempt, reportEnded } from '../src/telemetry/report';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
 import { type DeliveryOptions, RetryLater, createDelivery } from '../src/webhooks/deliver';
 
+export type { WebhookTestAttempt };
+export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
 export type WebhookActivityOptions = Omit<DeliveryOptions, 'onAttempt' | 'onEnded'>;
 
 /** Delivery attempts. Each is safe to repeat: receivers recognize a repeated webhook by its id. */

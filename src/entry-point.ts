@@ -1,5 +1,5 @@
 import { ConfigError } from './config';
-import { SchemaError } from './db/schema-check';
+import { SchemaError } from './db/migrations';
 
 /** The process cannot start, for a reason that its message explains to the person who started it. */
 export class StartError extends Error {}

@@ -9,7 +9,10 @@ async function main(): Promise<void> {
   const log = createLogger(config.logLevel, 'migrate');
   const applied = await migrate(config.databaseUrl, {
     onBusy: ({ message }) =>
-      log.warn({ reason: message }, 'a long transaction holds a lock that a migration needs, trying again'),
+      log.warn(
+        { reason: message },
+        'another migration or a long transaction holds a lock that a migration needs, trying again',
+      ),
   });
   log.info({ applied }, 'the database schema is current');
 }

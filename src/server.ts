@@ -1,4 +1,4 @@
-import './telemetry/start-tracing';
+import { tracing } from './telemetry/tracing';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
@@ -15,13 +15,13 @@ import { createOrderCore } from './checkout/order-core';
 import { quoteRepayments } from './checkout/quote-repayments';
 import { type Config, loadConfig } from './config';
 import { type Db, openDatabase } from './db/pool';
-import { waitForCurrentSchema } from './db/schema-check';
+import { waitForCurrentSchema } from './db/migrations';
 import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import type { OrderDependencies } from './orders/dependencies';
-import { createWorkflowReader } from './orders/read-workflow';
+import { createWorkflowReader } from './orders/read-order';
 import { createOrderStarter } from './orders/start-orders';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { type TemporalCalls, createTemporalCalls } from './temporal/calls';
@@ -29,7 +29,6 @@ import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
-import { tracing } from './telemetry/tracing';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
@@ -88,7 +87,7 @@ export async function startServer(
     log,
     responseHmacHeader: config.responseHmacHeader,
     health: { checkDatabase, isServing: () => hasStarted && !isStopping },
-    trace: tracing()?.traceRequests,
+    trace: tracing?.traceRequests,
   });
   const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   // A load balancer leaves out a process that has never reached Postgres: its settings may be wrong.
@@ -132,7 +131,7 @@ function createOrderDependencies(
     keys: createKeyRing(config.encryptionKeys),
     workflows,
     starter: createOrderStarter({ db, workflows, log }),
-    workflowReader: createWorkflowReader(workflows, config.readBudgetMs),
+    readWorkflow: createWorkflowReader(workflows, config.readBudgetMs),
     rules: {
       maxAmountPence: config.maxAmountPence,
       httpsOnly: config.production,
@@ -152,8 +151,7 @@ if (require.main === module) {
   void runUntilSignalled(async (started) => {
     const config = loadConfig(process.env);
     const log = createLogger(config.logLevel, 'api');
-    const traces = tracing();
-    if (traces) started(traces);
+    if (tracing) started(tracing);
     const server = await startServer(config, temporalSettings(), log);
     started(server);
     if (config.metricsAddress) started(await startMetrics(config.metricsAddress, server, log));

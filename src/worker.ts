@@ -1,4 +1,4 @@
-import './telemetry/start-tracing';
+import { tracing } from './telemetry/tracing';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
@@ -7,7 +7,6 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createCheckoutActivities } from '../activities/checkout-activities';
 import { createOrderActivities } from '../activities/order-activities';
-import { receiveRequestContext } from '../activities/receive-request-context';
 import { createResendActivities } from '../activities/resend-activities';
 import { createWebhookActivities } from '../activities/webhook-activities';
 import { CHECKOUT_TASK_QUEUE } from '../workflows/checkout-messages';
@@ -20,17 +19,16 @@ import { guardLenders, guardPayments } from './checkout/guard-providers';
 import { createOrderCore } from './checkout/order-core';
 import { type Config, loadConfig } from './config';
 import { type Db, openDatabase } from './db/pool';
-import { waitForCurrentSchema } from './db/schema-check';
+import { waitForCurrentSchema } from './db/migrations';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { startBackgroundJobs } from './orders/background/background-jobs';
-import { logOperatorActions } from './orders/background/log-operator-actions';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { receiveRequestContext } from './telemetry/current-request-context';
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
-import { tracing } from './telemetry/tracing';
 import { createTemporalCalls } from './temporal/calls';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
@@ -90,7 +88,6 @@ export async function startWorker(
         applicationRetentionMs: hostedCheckout.applicationRetentionMs,
       })
     : () => Promise.resolve();
-  const stopLoggingActions = logOperatorActions(db, withInfo(log));
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
@@ -104,7 +101,7 @@ export async function startWorker(
       isStopping = true;
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([stopOrderJobs(), stopCheckoutJobs(), stopLoggingActions()]);
+      await Promise.all([stopOrderJobs(), stopCheckoutJobs()]);
       await Promise.allSettled(runs);
       await connection.close();
       await workflows.drain();
@@ -114,11 +111,6 @@ export async function startWorker(
       log.info('worker stopped');
     },
   };
-}
-
-/** Logs `info` too if LOG_LEVEL is higher, because a restore needs these lines. */
-function withInfo(log: Logger): Logger {
-  return log.isLevelEnabled('info') || log.level === 'silent' ? log : log.child({}, { level: 'info' });
 }
 
 /** Waits until Temporal is available. */
@@ -160,10 +152,9 @@ function createWorkers(
     log: Logger;
   },
 ): Promise<Worker[]> {
-  const traces = tracing();
   const options = {
     ...target,
-    interceptors: { activity: [receiveRequestContext, ...(traces ? [traces.traceActivities] : [])] },
+    interceptors: { activity: [receiveRequestContext, ...(tracing ? [tracing.traceActivities] : [])] },
     dataConverter: { payloadCodecs: payloadCodecs(config) },
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
@@ -191,7 +182,7 @@ function createWorkers(
         activities: createWebhookActivities({
           db,
           keys: createKeyRing(config.encryptionKeys),
-          sender: traces?.traceAttempts(sender) ?? sender,
+          sender: tracing?.traceAttempts(sender) ?? sender,
           schedule: config.webhookSchedule,
           attemptsPerSeller: config.webhookConcurrency.perSeller,
           breaker: config.webhookBreaker,
@@ -232,8 +223,7 @@ if (require.main === module) {
     // all other sellers.
     process.env.UV_THREADPOOL_SIZE ??= String(Math.min(2 * config.webhookConcurrency.total + 4, 1024));
     const log = createLogger(config.logLevel, 'worker');
-    const traces = tracing();
-    if (traces) started(traces);
+    if (tracing) started(tracing);
     const sdkMetrics = config.metricsAddress && (await freeLoopbackAddress());
     installTemporalRuntime(log, sdkMetrics);
     const worker = await startWorker(config, temporalSettings(), log);

@@ -6,7 +6,8 @@ import {
   isCancellation,
   proxyActivities,
 } from '@temporalio/workflow';
-import type { WebhookActivities, WebhookRef } from '../activities';
+import type { WebhookRef } from '../activities/order-activities';
+import type { WebhookActivities } from '../activities/webhook-activities';
 import { type OrderChange, isStatusChange } from '../src/domain/order';
 import { isUuid } from '../src/domain/text';
 import { WEBHOOK_TASK_QUEUE } from './messages';
@@ -24,7 +25,6 @@ export class Deliveries {
   private readonly pending: WebhookRef[] = [];
   /** The activity that sends the first pending webhook, or waits for its next attempt. */
   private call: CancellationScope | undefined;
-  private isRunning = false;
   private isStopping = false;
 
   /** @param changes of the order, to name the events to operators */
@@ -43,23 +43,17 @@ export class Deliveries {
 
   /** Delivers until `stop`. */
   async run(): Promise<void> {
-    this.isRunning = true;
-    try {
-      while (!this.isStopping) {
-        const [first] = this.pending;
-        if (!first) await condition(() => !this.isEmpty || this.isStopping);
-        else if (await this.deliver(first)) this.pending.shift();
-      }
-    } finally {
-      this.isRunning = false;
+    while (!this.isStopping) {
+      const [first] = this.pending;
+      if (!first) await condition(() => !this.isEmpty || this.isStopping);
+      else if (await this.deliver(first)) this.pending.shift();
     }
   }
 
   /** Ends `run`, after the attempt that is being made. */
-  async stop(): Promise<void> {
+  stop(): void {
     this.isStopping = true;
     this.callAgain();
-    await condition(() => !this.isRunning);
   }
 
   /** Sends a webhook once more. If it is the first pending one, its delivery may have ended with that. */

@@ -14,23 +14,26 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
-import type { OrderActivities } from '../activities';
-import { type OrderChange, type OrderState, decide, isForVersion, withChange } from '../src/domain/order';
-import { isFinal } from '../src/domain/status';
+import type { OrderActivities } from '../activities/order-activities';
+import { type OrderChange, type OrderState, decide, isForVersion, isFinal, withChange } from '../src/domain/order';
+import type { RequestContext } from '../src/domain/request-context';
 import { Deliveries } from './deliveries';
 import {
   type OrderWorkflowInput,
+  type UncheckedRequest,
   CHANGE_REFUSED,
   VERSION_DIFFERS,
   cancelOrderUpdate,
   cancelSignal,
   customerProgressSignal,
   getOrderQuery,
+  isOrderEvent,
   orderStatusKey,
   reportProgressUpdate,
   resendWebhookSignal,
+  toCancel,
+  toProgress,
 } from './messages';
-import { type UncheckedRequest, isOrderEvent, statedChannel, toCancel, toProgress } from './requests';
 
 /** Reads and writes of the order's row: short, and retried until they succeed. */
 const { readOrder, saveChange, recordRefusal } = proxyActivities<OrderActivities>({
@@ -44,15 +47,13 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
   let saved = state;
   /** Why this run has to end before the order does. */
   let failure: Error | undefined;
-  /** Signals and requested cancellations. */
-  let signalsInProgress = 0;
   const oneAtATime = new Mutex();
   const deliveries = new Deliveries(() => saved?.changes ?? []);
 
   // Registered before the first await. Messages that arrive while the row is read wait for it.
   setHandler(getOrderQuery, () => saved ?? null);
-  setHandler(cancelOrderUpdate, (payload: unknown) => update(toCancel(payload, statedChannel(payload))));
-  setHandler(reportProgressUpdate, (payload: unknown) => update(toProgress(payload, statedChannel(payload))));
+  setHandler(cancelOrderUpdate, (payload: unknown) => update(toCancel(payload)));
+  setHandler(reportProgressUpdate, (payload: unknown) => update(toProgress(payload)));
   const signals = new Map<string, (payload?: unknown) => Promise<void> | void>([
     [cancelSignal.name, (payload) => signal(toCancel(payload, 'temporal'))],
     [customerProgressSignal.name, (payload) => signal(toProgress(payload, 'temporal'))],
@@ -79,10 +80,11 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
     }
     showStatus();
     void expire().catch(fail);
-    void deliveries.run().catch(fail);
+    const delivering = deliveries.run().catch(fail);
     await waitUntil(() => !isChanging() && (isDone() || workflowInfo().continueAsNewSuggested));
     if (!isDone()) {
-      await deliveries.stop();
+      deliveries.stop();
+      await delivering;
       // Changes may have come while an attempt ended.
       await waitUntil(() => !isChanging());
       await continueAsNew<typeof orderWorkflow>({ orderId });
@@ -100,20 +102,15 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
 
   /** Makes a change for a sender who gets no answer: a refusal is recorded in the timeline. */
   async function signal(request: UncheckedRequest): Promise<void> {
-    signalsInProgress += 1;
-    try {
-      await CancellationScope.nonCancellable(() => change(request, recordRefused));
-    } catch (error) {
-      fail(error);
-    } finally {
-      signalsInProgress -= 1;
-    }
+    await CancellationScope.nonCancellable(() => change(request, recordRefused)).catch(fail);
   }
 
   /** Decides on one request at a time, and shows nothing that is not saved. @throws ApplicationFailure if it is refused */
   async function change(request: UncheckedRequest, onRefused = refuse): Promise<void> {
-    await condition(() => saved !== undefined);
-    await oneAtATime.runExclusive(() => decideOn(request, onRefused));
+    await oneAtATime.runExclusive(async () => {
+      await condition(() => saved !== undefined);
+      await decideOn(request, onRefused);
+    });
   }
 
   async function decideOn(request: UncheckedRequest, onRefused = refuse): Promise<void> {
@@ -122,13 +119,13 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
     const isAllowed = isOrderEvent(event) && isForVersion(loaded(), request);
     const outcome = isAllowed ? decide(loaded(), { ...request, event }, now()) : 'refused';
     if (outcome === 'refused') await onRefused(request);
-    else if (outcome !== 'repeat') await save(outcome);
+    else if (outcome !== 'repeat') await save(outcome, request.context);
   }
 
-  async function save(change: OrderChange): Promise<void> {
+  async function save(change: OrderChange, context: RequestContext | undefined): Promise<void> {
     const summary = `${change.event}: save ${change.to}`;
     try {
-      const { webhook } = await saveChange.executeWithOptions({ summary }, [{ orderId, change }]);
+      const { webhook } = await saveChange.executeWithOptions({ summary }, [{ orderId, change, context }]);
       saved = withChange(loaded(), change);
       showStatus();
       if (webhook) deliveries.add([webhook]);
@@ -171,7 +168,7 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
   }
 
   function isChanging(): boolean {
-    return signalsInProgress > 0 || oneAtATime.isLocked() || !allHandlersFinished();
+    return oneAtATime.isLocked() || !allHandlersFinished();
   }
 
   function isDone(): boolean {

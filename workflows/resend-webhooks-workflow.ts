@@ -1,5 +1,5 @@
 import { continueAsNew, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { ResendActivities } from '../activities';
+import type { ResendActivities } from '../activities/resend-activities';
 import type { WebhookSelection } from '../src/domain/webhook';
 
 const { findWebhooksToResend, requestResend } = proxyActivities<ResendActivities>({

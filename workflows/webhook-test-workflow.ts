@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { WebhookActivities, WebhookTestAttempt } from '../activities';
+import type { WebhookActivities, WebhookTestAttempt } from '../activities/webhook-activities';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /**

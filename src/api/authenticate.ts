@@ -1,13 +1,13 @@
+import { Semaphore } from 'async-mutex';
 import type { Middleware } from 'koa';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/fields';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
-import { type Caller, type Seller, findCallers } from '../db/sellers';
+import { type Caller, type Seller, findCaller } from '../db/sellers';
 import { isUuid } from '../domain/text';
 import type { Context, State } from './context';
 import { isPlaceholder, notAnId } from './paths';
 import type { RateLimits } from './rate-limit';
-import { batchLookups } from '../concurrency';
 
 const BEARER = /^Bearer +([\w-]{1,200})$/i;
 /** The part of an unknown key that the response repeats. */
@@ -35,12 +35,12 @@ export function listCost({ query }: Pick<Context, 'query'>): number {
  * the mistakes of others at its address.
  */
 export function createAuthentication(db: Db, limits: RateLimits): Authenticate {
-  const findCaller = createCallerLookup(db);
+  const lookUp = createCallerLookup(db);
   return (kind, costOf = () => 1) =>
     async (ctx, next) => {
       const key = BEARER.exec(ctx.get('Authorization'))?.[1];
       try {
-        const caller = key === undefined ? undefined : await findCaller(key);
+        const caller = key === undefined ? undefined : await lookUp(key);
         if (caller) Object.assign(ctx.state, { caller, apiKey: key });
       } catch (error) {
         // The key may be valid, and what needs none works without Postgres.
@@ -99,6 +99,8 @@ export function sellerOf(ctx: Context): Seller {
 
 /** How long the owner of a key is cached. A change of the key or its account takes effect within this time. */
 const CACHE_MS = 1000;
+/** A flood of unknown keys takes no more connections than this. */
+const LOOKUPS_AT_ONCE = 4;
 
 /**
  * Creates a function that finds the owner of a key. It caches owners for a second: most requests of a shop cost no
@@ -108,15 +110,13 @@ export function createCallerLookup(db: Db): (key: string) => Promise<Caller | un
   let cache = new Map<string, Caller>();
   setInterval(() => (cache = new Map()), CACHE_MS).unref();
 
-  const lookUp = batchLookups(async (keys) => {
+  const lookups = new Semaphore(LOOKUPS_AT_ONCE);
+  const lookUp = async (key: string): Promise<Caller | undefined> => {
     // A slow query may have read a key before it was revoked: what it found expires with the others.
     const cacheAtStart = cache;
-    const callers = await findCallers(db, keys);
-    keys.forEach((key, index) => {
-      const caller = callers[index];
-      if (caller) cacheAtStart.set(key, caller);
-    });
-    return callers;
-  });
-  return async (key) => cache.get(key) ?? lookUp(key);
+    const caller = cacheAtStart.get(key) ?? (await findCaller(db, key));
+    if (caller) cacheAtStart.set(key, caller);
+    return caller;
+  };
+  return async (key) => cache.get(key) ?? lookups.runExclusive(() => lookUp(key));
 }

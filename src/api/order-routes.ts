@@ -83,7 +83,8 @@ export function orderRoutes(
 
   const cancel = async (ctx: Context): Promise<void> => {
     const stored = await orderOf(ctx, sellerOf(ctx).id);
-    sendOrder(ctx, await cancelOrder(deps, stored, ifMatchOf(ctx)));
+    const by = { actor: 'seller', channel: 'api', reason: null, ifVersion: ifMatchOf(ctx) } as const;
+    sendOrder(ctx, await cancelOrder(deps, stored, by));
   };
 
   // The router matches these paths with and without a trailing slash.

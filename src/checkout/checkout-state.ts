@@ -1,5 +1,5 @@
 import type { PaymentStatus } from './domain/payment';
-import type { OrderEvent } from '../domain/status';
+import type { OrderEvent } from '../domain/order';
 import { type Checkout, canAgree } from './hosted-checkout';
 
 /**

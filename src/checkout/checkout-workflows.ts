@@ -25,7 +25,7 @@ export function createCheckoutWorkflows(
   { within, callIfUp }: TemporalCalls,
 ) {
   return {
-    /** Makes the order's checkout do its next step, now. @throws CallNotMade */
+    /** Makes the order's checkout do its next step, now. @throws NothingChanged */
     async proceed(order: Started): Promise<void> {
       await callIfUp(startTimeoutMs, () =>
         workflow.signalWithStart<typeof checkoutWorkflow>('checkoutWorkflow', {

@@ -2,7 +2,7 @@ import { isProblem } from '../contracts/problem';
 import { insertPayment, recordPaymentStatus } from './db/payments';
 import { expiryOf, holdExpiry } from './domain/expiry';
 import { type Payment, isInProgress } from './domain/payment';
-import { isFinal } from '../domain/status';
+import { isFinal } from '../domain/order';
 import { providerOf } from './guard-providers';
 import { PaymentProviderUnavailable } from './payments/payment-provider';
 import { refreshPayment, reversePayment } from './payments/settle-payment';

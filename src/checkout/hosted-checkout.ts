@@ -5,10 +5,9 @@ import { findApplication, recordAgreement, recordReturn, storeApplication, upser
 import { type Branding, findBranding } from './db/branding';
 import { findLastPayment } from './db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from './domain/application';
-import type { Order, PaymentTerm } from '../domain/order';
+import type { OrderStatus, Order, PaymentTerm } from '../domain/order';
 import { holdExpiry } from './domain/expiry';
 import { type Payment, isCurrent } from './domain/payment';
-import type { OrderStatus } from '../domain/status';
 import { type PaymentProviders, availableTerms } from './payments/payment-provider';
 import type { CheckoutWorkflows } from './checkout-workflows';
 import type { OrderCore } from './order-core';

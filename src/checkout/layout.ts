@@ -1,7 +1,6 @@
 import type { Branding } from './db/branding';
 import { formatPence } from '../domain/money';
-import type { Order, PaymentTerm } from '../domain/order';
-import { isFinal } from '../domain/status';
+import { type Order, type PaymentTerm, isFinal } from '../domain/order';
 import { formatDeadline } from './format';
 import { type Html, html } from './html';
 import type { ProviderDetails } from './provider-details';

@@ -1,9 +1,8 @@
 import { isProblem } from '../contracts/problem';
-import { findOrder, findSellersOfPayLinks } from '../db/find-orders';
+import { findOrder, findSellerOfPayLink } from '../db/find-orders';
 import type { Db } from '../db/pool';
 import { holdOrder } from '../db/save-order';
-import type { Order, PaymentTerm } from '../domain/order';
-import type { Actor, ProgressEvent } from '../domain/status';
+import type { Actor, ProgressEvent, Order, PaymentTerm } from '../domain/order';
 import { reportProgress } from '../orders/change-order';
 import { notFound, requireOrderByPayLink, requireOrder } from '../orders/read-order';
 import type { OrderWorkflows } from '../temporal/order-workflows';
@@ -27,8 +26,8 @@ export interface OrderCore {
   find(orderId: string): Promise<Order | undefined>;
   /** Reads the row of the order that a pay link leads to. @throws Problem `not_found` */
   findByPayLink(payLinkId: string): Promise<Order>;
-  /** Returns for each pay link the seller of its order, or undefined if no order has it. */
-  findSellers(payLinkIds: readonly string[]): Promise<(string | undefined)[]>;
+  /** Returns the seller of the order with a pay link, or undefined if there is none. */
+  findSeller(payLinkId: string): Promise<string | undefined>;
   /**
    * Reports the customer's progress. Ignores a refusal: the order has changed since, and its row shows how.
    * @throws Problem `service_unavailable` if it could not be reported, `not_found`
@@ -43,7 +42,7 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
   return {
     find: (orderId) => findOrder(db, orderId),
     findByPayLink: (payLinkId) => requireOrderByPayLink(deps, payLinkId),
-    findSellers: (payLinkIds) => findSellersOfPayLinks(db, payLinkIds),
+    findSeller: (payLinkId) => findSellerOfPayLink(db, payLinkId),
     async report(orderId, event, { actor = 'customer', reason = null, paymentTerm } = {}) {
       try {
         const stored = await requireOrder(deps, orderId);

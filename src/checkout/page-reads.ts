@@ -1,9 +1,12 @@
-import { batchLookups, WAITED_TOO_LONG, limitPerKey } from '../concurrency';
+import { Semaphore } from 'async-mutex';
+import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
 import { Problem } from '../contracts/problem';
 import type { OrderCore } from './order-core';
 
 /** Reads that pages of one seller's orders can make at the same time; further ones wait. Each uses up to three connections. */
 const READS_AT_ONCE = 3;
+/** A flood of unknown pay links takes no more connections than this. */
+const LOOKUPS_AT_ONCE = 4;
 /** The customer still sees a page, and the flood that causes the wait does not pile up. */
 const MAX_WAIT_MS = 10_000;
 const RETRY_AFTER_S = 5;
@@ -12,11 +15,12 @@ const RETRY_AFTER_S = 5;
  * The reads from Postgres for pages. Sellers have many orders, and each has a limit of its own, so somebody who opens the
  * pages of all of a seller's orders could otherwise use all connections.
  */
-export function createPageReads(core: Pick<OrderCore, 'findSellers'>, maxWaitMs = MAX_WAIT_MS) {
+export function createPageReads(core: Pick<OrderCore, 'findSeller'>, maxWaitMs = MAX_WAIT_MS) {
   const sellers = limitPerKey(READS_AT_ONCE, maxWaitMs);
+  const lookups = new Semaphore(LOOKUPS_AT_ONCE);
   return {
-    /** Returns the seller of the order with a pay link, or undefined if there is none. Calls share queries. */
-    sellerOf: batchLookups((payLinkIds) => core.findSellers(payLinkIds)),
+    /** Returns the seller of the order with a pay link, or undefined if there is none. */
+    sellerOf: (payLinkId: string) => lookups.runExclusive(() => core.findSeller(payLinkId)),
 
     /**
      * Runs a read in its seller's turn. It must not run another one.

@@ -1,6 +1,5 @@
 import type { Context } from './context';
-import { batchLookups } from '../concurrency';
-import { findApplicants } from './db/applications';
+import { findApplicant } from './db/applications';
 import type { Order } from '../domain/order';
 import { isUuid } from '../domain/text';
 import { checkPayment } from './customer-payments';
@@ -52,7 +51,6 @@ interface SubmittedForm {
 /** Reads requests for `/pay/:payLinkId`. */
 export function createRequestReader({ deps, forms, identity, providerDetailsOf, limits, pathOf }: PageParts) {
   const reads = createPageReads(deps.core);
-  const findApplicant = batchLookups((payLinkIds) => findApplicants(deps.db, payLinkIds));
 
   /** Counts a request, and finds what belongs to its pay link. */
   async function lookUp<T>(ctx: Context, find: (payLink: PayLink) => Promise<T>): Promise<T> {
@@ -60,7 +58,7 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
     const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId) : undefined;
     if (sellerId === undefined) throw notFound('pay link');
     const isApplicant = async (): Promise<boolean> => {
-      const found = await findApplicant(payLinkId);
+      const found = await findApplicant(deps.db, payLinkId);
       if (!found) return false;
       const digests = identity.digestsOf(ctx, { order: { id: found.orderId } });
       return digests.some((digest) => digest.equals(found.browserDigest));

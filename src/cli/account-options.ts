@@ -4,7 +4,7 @@ import { fieldErrors } from '../contracts/field-errors';
 import type { FieldError } from '../contracts/problem';
 import { accountSchema } from '../contracts/seller-schema';
 import type { BrandingSettings } from '../checkout/db/branding';
-import type { AccountSettings } from '../db/accounts';
+import type { SellerSettings } from '../db/sellers';
 import { UsageError, reasonOf } from './cli-error';
 
 /** The options as Commander parses them: the text of an option, or false for its `--no-` form. */
@@ -54,7 +54,7 @@ export function addAccountOptions(command: Command, removable: boolean): Command
 
 /** The settings of the account itself, and what customers see of the seller on the hosted checkout. */
 interface Settings {
-  account: Partial<AccountSettings>;
+  account: Partial<SellerSettings>;
   branding: Partial<BrandingSettings>;
 }
 

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { type OrderFilter, findOrder, findOrders } from '../db/find-orders';
 import { formatPence } from '../domain/money';
-import { type OrderStatus, ORDER_STATUSES, isFinal } from '../domain/status';
-import { cancelForOperator } from '../orders/change-order';
+import { type OrderStatus, isFinal, ORDER_STATUSES } from '../domain/order';
+import { cancelOrder } from '../orders/change-order';
 import { withRequestContext } from '../telemetry/current-request-context';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import { printable, timeOption } from './arguments';
@@ -61,7 +61,7 @@ async function cancelOne(services: Services, id: string, options: CancelOptions,
   if (stored.id !== id.toLowerCase())
     await confirm(services, `Cancel ${reference} of ${sellerName}, ${formatPence(amountPence)}?`, options);
   const cancelled = await asAction(services, (workflows) =>
-    cancelForOperator({ db: services.db(), workflows }, stored, reason ?? null),
+    cancelOrder({ db: services.db(), workflows }, stored, byOperator(reason ?? null)),
   );
   const isRepeat = cancelled.version === stored.version;
   await print(
@@ -100,6 +100,8 @@ async function asAction<T>(services: Services, run: (workflows: OrderWorkflows) 
   const { actionId } = services.audit;
   return withRequestContext(actionId === undefined ? undefined : { requestId: actionId }, () => run(workflows));
 }
+
+const byOperator = (reason: string | null) => ({ actor: 'operator', channel: 'cli', reason }) as const;
 
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
@@ -159,7 +161,7 @@ async function cancelSelection(
       return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.status} now` };
     }
     try {
-      await cancelForOperator({ db, workflows }, stored, reason);
+      await cancelOrder({ db, workflows }, stored, byOperator(reason));
       return undefined;
     } catch (error) {
       const isRefused = isProblem(error, 'order_not_cancellable');

@@ -4,7 +4,7 @@ import { listPayments } from '../checkout/db/payments';
 import { toOrderBody } from '../contracts/order-mapper';
 import { type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
-import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
+import { type OrderStatus, ORDER_STATUSES } from '../domain/order';
 import { workflowId } from '../../workflows/messages';
 import { integer, timeOption, uuid } from './arguments';
 import { requireOrder } from './selection';

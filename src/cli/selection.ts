@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
-import { type Account, findAccount } from '../db/accounts';
+import { type Seller, findSeller } from '../db/sellers';
 import { type StoredOrder, findOrder, findOrderIds, findOrdersById } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { isUuid } from '../domain/text';
@@ -13,8 +13,8 @@ import { uuid } from './arguments';
 const MAX_LISTED = 20;
 
 /** @throws CliError if the seller does not exist */
-export async function requireAccount({ db }: Services, sellerId: string): Promise<Account> {
-  const account = await findAccount(db(), sellerId);
+export async function requireAccount({ db }: Services, sellerId: string): Promise<Seller> {
+  const account = await findSeller(db(), sellerId);
   if (!account) throw sellerNotFound(sellerId);
   return account;
 }

@@ -3,11 +3,10 @@ import type { Command } from 'commander';
 import { loadDatabaseConfig } from '../config';
 import { toPricingBody } from '../contracts/order-mapper';
 import { type Branding, describeLogo, findBranding, saveBranding } from '../checkout/db/branding';
-import { type Account, listAccounts, setDisabled, updateAccount } from '../db/accounts';
+import { type Seller, insertSeller, listSellers, setDisabled, updateSeller } from '../db/sellers';
 import { createKey } from '../db/api-keys';
 import { type DbClient, inTransaction } from '../db/pool';
 import { insertWebhookSecret } from '../db/secrets';
-import { insertSeller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
 import { generateWebhookSecret } from '../webhooks/sign';
 import { type AccountOptions, addAccountOptions, toAccountSettings } from './account-options';
@@ -72,7 +71,7 @@ type Settings = ReturnType<typeof toAccountSettings>;
 
 /** @returns false if the seller does not exist */
 async function saveSettings(client: DbClient, id: string, { account, branding }: Settings): Promise<boolean> {
-  if (!(await updateAccount(client, id, account))) return false;
+  if (!(await updateSeller(client, id, account))) return false;
   await saveBranding(client, id, branding);
   return true;
 }
@@ -93,7 +92,7 @@ function addList(seller: Command, services: Services): void {
     .description('list accounts, oldest first')
     .argument('[name]', 'only accounts whose name contains this text')
     .action(async (name: string | undefined, _options: unknown, command: Command) => {
-      const accounts = await listAccounts(services.db(), name);
+      const accounts = await listSellers(services.db(), name);
       const rows = accounts.map(({ id, name: full, sandbox, createdAt, disabledAt }) => ({
         seller_id: id,
         name: full,
@@ -147,7 +146,7 @@ async function readRow(services: Services, id: string): Promise<Row> {
   return toRow(account, await findBranding(db, id), await describeLogo(db, id));
 }
 
-function toRow(account: Account, branding: Branding, logo: { type: string; size: number } | null): Row {
+function toRow(account: Seller, branding: Branding, logo: { type: string; size: number } | null): Row {
   return {
     seller_id: account.id,
     name: account.name,

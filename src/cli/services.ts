@@ -7,7 +7,7 @@ import {
   loadWorkflowConfig,
 } from '../config';
 import { type Db, createPool } from '../db/pool';
-import { SchemaError, assertSchemaIsCurrent } from '../db/schema-check';
+import { SchemaError, assertSchemaIsCurrent } from '../db/migrations';
 import { type KeyRing, createKeyRing } from '../encryption/key-ring';
 import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';

@@ -7,10 +7,10 @@ import { print, wantsJson } from './output';
 import type { Services } from './services';
 import { type PaymentBacklog, readPaymentBacklog } from '../checkout/db/payments';
 import type { Lenders } from '../checkout/lender/lender';
-import { countLiveAccounts } from '../db/accounts';
+import { countLiveSellers } from '../db/sellers';
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
-import { schemaVersion, serverVersion, assertSchemaIsCurrent } from '../db/schema-check';
-import { type Db, probeWrite } from '../db/pool';
+import { schemaVersion, assertSchemaIsCurrent } from '../db/migrations';
+import { type Db, assertWritable, serverVersion } from '../db/pool';
 import { TASK_QUEUES, countPollers, describeServer, missingSearchAttributes } from '../temporal/server';
 import { countStuckRuns } from '../temporal/list-runs';
 import { reasonOf } from './cli-error';
@@ -69,7 +69,7 @@ async function check(part: string, run: () => Promise<Check>): Promise<Check> {
 async function checkPostgres(db: () => Db): Promise<Check[]> {
   return [
     await check('postgres', async () => {
-      await probeWrite(db());
+      await assertWritable(db());
       return ok('postgres', `writes work; version ${await serverVersion(db())}`);
     }),
     await check('schema', async () => {
@@ -160,7 +160,7 @@ export async function readWork(db: () => Db, lenders: Lenders) {
     const backlog = await readBacklog(db());
     const orders = await countOrdersByStatus(db());
     const payments = lenders.sandbox && (await readPaymentBacklog(db()));
-    const checkout = payments ? [checkPayments(payments), checkLender(lenders, await countLiveAccounts(db()))] : [];
+    const checkout = payments ? [checkPayments(payments), checkLender(lenders, await countLiveSellers(db()))] : [];
     return {
       checks: [...checkBacklog(backlog), ...checkout],
       numbers: { backlog: { ...backlog, ...payments }, orders },

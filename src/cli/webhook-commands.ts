@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from '../contracts/webhook-request-schemas';
 import { type StoredOrder, findOrder } from '../db/find-orders';
-import { type WebhookFilter, countWebhooksToResend, findListedWebhook, findWebhooks } from '../db/find-webhooks';
+import { type WebhookFilter, countWebhooksToResend, findWebhook, findWebhooks } from '../db/find-webhooks';
 import { formatPence } from '../domain/money';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
@@ -50,7 +50,7 @@ function addList(webhooks: Command, services: Services): void {
       const orderIds = order === undefined ? undefined : await requireOrderIds(services, order);
       const found = await findWebhooks(services.db(), { ...toFilter(options), orderIds, after }, limit);
       // Without this check, an unknown id looks like the end of the list.
-      if (after !== undefined && found.length === 0 && !(await findListedWebhook(services.db(), after))) {
+      if (after !== undefined && found.length === 0 && !(await findWebhook(services.db(), after))) {
         throw new CliError(`webhook ${after} does not exist`);
       }
       await print(command, found.map(toWebhookEventBody));
@@ -113,10 +113,10 @@ async function resendByIds(services: Services, ids: string[], command: Command):
   const db = services.db();
   const selected = new Map<string, StoredOrder>();
   for (const id of ids) {
-    const webhook = await findListedWebhook(db, id);
+    const webhook = await findWebhook(db, id);
     const stored = webhook && (await findOrder(db, webhook.orderId));
     if (!stored) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
-    if (stored.workflowVersion !== null) throw new CliError(`order ${stored.id} waits for reconcile`);
+    if (stored.behindVersion !== null) throw new CliError(`order ${stored.id} waits for reconcile`);
     selected.set(id, stored);
   }
   const workflows = await services.workflows();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_EXPIRY_DAYS, MAX_POUNDS } from '../domain/limits';
-import { poundsToPence } from '../domain/money';
+import { MAX_EXPIRY_DAYS } from '../domain/order';
+import { MAX_POUNDS, poundsToPence } from '../domain/money';
 import { DAY, MINUTE, SECOND, baseUrl, flag, httpUrl, integer, milliseconds, setting } from './setting';
 
 const documentUrl = httpUrl().optional();

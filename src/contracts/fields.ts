@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { PaymentTerm } from '../domain/order';
-import { MAX_URL_LENGTH } from '../domain/limits';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
-import { checkWebUrl } from '../domain/web-url';
+import { MAX_URL_LENGTH, checkWebUrl } from '../domain/web-url';
 import { DOUBLE, paymentTerm } from './order-schemas';
 import type { FieldErrorCode } from './problem-table';
 
@@ -200,7 +199,7 @@ export const pageQuery = {
     .transform(Number)
     .default(DEFAULT_LIMIT)
     .meta({
-      description: 'Maximum number of items on the page. A page of large items may have fewer.',
+      description: 'Maximum number of items on the page',
       examples: [DEFAULT_LIMIT],
       override: { type: 'integer', pattern: undefined, minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
     }),
@@ -231,6 +230,8 @@ export const uuidCursor = z.guid(NO_CURSOR).optional().meta(CURSOR);
 
 const MAX_META_DATA_BYTES = 16 * 1024;
 const MAX_META_DATA_DEPTH = 32;
+/** Of a number that is written with an exponent. */
+const MAX_DIGITS = 325;
 
 /** Any object, or PHP's empty map `[]`. A zod record would silently drop the key `__proto__`. */
 const anyObject = z
@@ -247,7 +248,7 @@ export const metaData = anyObject.transform((value, context): Record<string, unk
     return refuse(context, 'too_deep', `must not be nested more than ${MAX_META_DATA_DEPTH} levels deep`);
   }
   if (Array.isArray(value)) return {};
-  if (Buffer.byteLength(JSON.stringify(value)) > MAX_META_DATA_BYTES) {
+  if (Buffer.byteLength(JSON.stringify(value, writeOut)) > MAX_META_DATA_BYTES) {
     return refuse(context, 'too_big', 'must be at most 16 KiB');
   }
   const parts = [...partsOf(value)];
@@ -263,6 +264,11 @@ export const metaData = anyObject.transform((value, context): Record<string, unk
   }
   return value;
 });
+
+/** Postgres stores and returns all digits of `1e300`, so that a small object could become a large one. */
+function writeOut(_key: string, value: unknown): unknown {
+  return typeof value === 'number' && /e/.test(String(value)) ? 'x'.repeat(MAX_DIGITS) : value;
+}
 
 function deeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;

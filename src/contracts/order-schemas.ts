@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { PAYMENT_TERMS } from '../domain/order';
-import { ACTORS, CHANNELS, ORDER_STATUSES, UNSUCCESSFUL_REASONS } from '../domain/status';
+import { ORDER_STATUSES, ACTORS, CHANNELS, PAYMENT_TERMS, UNSUCCESSFUL_REASONS } from '../domain/order';
 
 const documented = (description: string, example?: unknown) => ({
   description,

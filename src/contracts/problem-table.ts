@@ -1,4 +1,4 @@
-import type { OrderStatus } from '../domain/status';
+import type { OrderStatus } from '../domain/order';
 
 /** One error of the API. docs/sellers/errors.md and the OpenAPI document are generated from the table. */
 interface ProblemEntry {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds } from '../domain/money';
-import { PROGRESS_EVENTS } from '../domain/status';
+import { PROGRESS_EVENTS } from '../domain/order';
 import {
   type OrderRules,
   amount,

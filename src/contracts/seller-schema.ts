@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { MAX_POUNDS } from '../domain/limits';
-import { poundsToPence } from '../domain/money';
+import { MAX_POUNDS, poundsToPence } from '../domain/money';
 import { pageUrl, redirectUrl, refuse, text } from './fields';
 import { toPricing } from './order-mapper';
 

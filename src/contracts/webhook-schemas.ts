@@ -15,7 +15,7 @@ import {
   orderSchema,
   sellerSchema,
 } from './order-schemas';
-import { ORDER_EVENTS } from '../domain/status';
+import { ORDER_EVENTS } from '../domain/order';
 
 export const webhookId = z.uuid().meta({ description: 'ID of the webhook, as in its header `webhook-id`' });
 export const sequence = whole("Number of the change among the order's status changes, from 1", 1);

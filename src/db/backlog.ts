@@ -1,4 +1,4 @@
-import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
+import { type OrderStatus, ORDER_STATUSES } from '../domain/order';
 import type { DbClient } from './pool';
 
 /** Above this number of orders, the counts by status are estimates: a count would read the whole table. */
@@ -23,7 +23,7 @@ export interface Backlog {
 export async function readBacklog(db: DbClient): Promise<Backlog> {
   const { rows } = await db.query<Backlog>(
     `select
-       (select count(*)::integer from orders where workflow_version is not null) as "ordersBehind",
+       (select count(*)::integer from orders where behind_version is not null) as "ordersBehind",
        (select count(*)::integer from start_request) as "ordersWaiting",
        ${ageOf('start_request', 'created_at', 'true')} as "oldestOrderWaitingSeconds",
        (select count(*)::integer from webhook_event where state = 'pending') as "webhooksPending",

@@ -24,11 +24,6 @@ export function isPoolExhausted(error: unknown): boolean {
   return isNativeError(error) && error.message === 'timeout exceeded when trying to connect';
 }
 
-/** True if a table or a column is missing. */
-export function isNotMigrated(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && (error.code === '42P01' || error.code === '42703');
-}
-
 /** Returns the unique constraint or index that a statement violated, or undefined for any other error. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code === '23505' ? error.constraint : undefined;

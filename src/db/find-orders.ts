@@ -1,5 +1,4 @@
-import { type Order, type OrderChange, type OrderFacts, stateOf } from '../domain/order';
-import type { OrderStatus } from '../domain/status';
+import { type OrderChange, type OrderFacts, type Order, type OrderStatus, stateOf } from '../domain/order';
 import type { DbClient } from './pool';
 import { type Columns, isoOf, jsonOf, selectionOf, statement } from './statement';
 
@@ -10,7 +9,7 @@ export interface StoredOrder extends Order {
   /** The order does not expire before this time (ISO 8601); null if nothing has asked for it. */
   heldUntil: string | null;
   /** The version that its workflow has, if the row of a restored backup lacks changes; null for every other order. */
-  workflowVersion: number | null;
+  behindVersion: number | null;
 }
 
 /** In `orders`. Reads and the insert are made from it. */
@@ -46,11 +45,11 @@ export const CHANGE_COLUMNS: Columns<OrderChange> = {
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
 const ORDER_COLUMNS = `${selectionOf(FACT_COLUMNS)}, ${isoOf('expires_at')} as "expiresAt", ${isoOf('held_until')} as "heldUntil",
-  not exists (select from start_request s where s.order_id = o.id) as started, workflow_version as "workflowVersion",
+  not exists (select from start_request s where s.order_id = o.id) as started, behind_version as "behindVersion",
   (select json_agg(${jsonOf({ ...CHANGE_COLUMNS, at: isoOf('at') })} order by version)
    from order_timeline t where t.order_id = o.id and version is not null) as changes`;
 
-type OrderRow = OrderFacts & Pick<StoredOrder, 'expiresAt' | 'heldUntil' | 'started' | 'workflowVersion' | 'changes'>;
+type OrderRow = OrderFacts & Pick<StoredOrder, 'expiresAt' | 'heldUntil' | 'started' | 'behindVersion' | 'changes'>;
 
 /** The timeline has the state: the columns of the row are for searches and for saves. */
 const toStoredOrder = ({ expiresAt, changes, ...row }: OrderRow): StoredOrder => ({
@@ -73,17 +72,31 @@ export async function findOrdersById(db: DbClient, ids: readonly string[]): Prom
 }
 
 /**
- * Returns those of the orders for which a workflow has something to do: they are open, or have a pending webhook. Orders
- * that wait for `reconcile` are left out.
+ * Finds orders that have waited for the start of their workflow for longer than `ageMs`: each seller's oldest, then each
+ * seller's second, and so on.
  */
-export async function findOrdersToResume(db: DbClient, ids: readonly string[]): Promise<string[]> {
+export async function findWaitingOrders(db: DbClient, ageMs: number, limit: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
-    `select id from orders o where id = any($1::uuid[]) and workflow_version is null
-       and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
-         or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`,
-    [ids],
+    `select order_id as id from (
+       select order_id, created_at, row_number() over (partition by seller_id order by created_at) as turn
+       from start_request where created_at < now() - $1 * interval '1 ms') waiting
+     order by turn, created_at limit $2`,
+    [ageMs, limit],
   );
   return rows.map(({ id }) => id);
+}
+
+/** SQL: true for an order `o` for which its workflow has something to do: it is open, or has a pending webhook. */
+const LEFT_TO_DO = `(status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+  or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`;
+
+/** True if a workflow has something to do for the order. False if the order waits for `reconcile`. */
+export async function isLeftToDo(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from orders o where id = $1 and behind_version is null and ${LEFT_TO_DO}`,
+    [orderId],
+  );
+  return rowCount === 1;
 }
 
 /**
@@ -98,8 +111,7 @@ export async function findOrdersToCompare(
 ): Promise<{ ids: string[]; last: string | undefined }> {
   const { rows } = await db.query<{ id: string; isSelected: boolean }>(
     `select id, ($1::uuid is null or seller_id = $1)
-       and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL') or workflow_version is not null
-         or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending')) as "isSelected"
+       and (behind_version is not null or ${LEFT_TO_DO}) as "isSelected"
      from (select * from orders where $2::uuid is null or id > $2 order by id limit $3) o order by id`,
     [sellerId, after, limit],
   );
@@ -125,18 +137,14 @@ export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promi
   return rows[0] && toStoredOrder(rows[0]);
 }
 
-/** Returns for each pay link the seller of its order, or undefined if no order has it. */
-export async function findSellersOfPayLinks(
-  db: DbClient,
-  payLinkIds: readonly string[],
-): Promise<(string | undefined)[]> {
-  const { rows } = await db.query<{ payLinkId: string; sellerId: string }>({
-    name: 'find_sellers_of_pay_links',
-    text: 'select pay_link_id as "payLinkId", seller_id as "sellerId" from orders where pay_link_id = any($1::uuid[])',
-    values: [payLinkIds],
+/** Returns the seller of the order with a pay link. */
+export async function findSellerOfPayLink(db: DbClient, payLinkId: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ sellerId: string }>({
+    name: 'find_seller_of_pay_link',
+    text: 'select seller_id as "sellerId" from orders where pay_link_id = $1',
+    values: [payLinkId],
   });
-  const sellers = new Map(rows.map(({ payLinkId, sellerId }) => [payLinkId, sellerId]));
-  return payLinkIds.map((id) => sellers.get(id));
+  return rows[0]?.sellerId;
 }
 
 /** Finds the orders of all sellers that have a reference, newest first. */
@@ -178,45 +186,27 @@ export interface OrderFilter {
   after?: string | undefined;
 }
 
-/** A page has several orders, also if Postgres writes 1e300 with all its digits. */
-const MAX_COUNTED = 32_768;
-
 /**
  * Lists orders, newest first: by creation, or by their last save with `savedFrom`. Orders that are created between two
  * pages do not shift the pages. An order that is saved between two pages of a list by saves moves to its beginning.
- * @returns also the size of each order's `meta_data` in Postgres
- * @param maxBytes the list ends with the order whose `meta_data` makes it larger; null for no limit
  */
-export async function findOrders(
-  db: DbClient,
-  filter: OrderFilter,
-  limit: number,
-  maxBytes: number | null = null,
-): Promise<(StoredOrder & { metaDataBytes: number })[]> {
+export async function findOrders(db: DbClient, filter: OrderFilter, limit: number): Promise<StoredOrder[]> {
   const { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after } = filter;
   const time = savedFrom === undefined ? 'created_at' : 'saved_at';
-  const newestFirst = `${time} desc, id desc`;
-  const { rows } = await db.query<OrderRow & { metaDataBytes: number }>(
+  const { rows } = await db.query<OrderRow>(
     statement(
-      `with page as (
-         select *, least(coalesce(octet_length(meta_data::text), 0), ${MAX_COUNTED}) as bytes from orders
-         where (:sellerId::uuid is null or seller_id = :sellerId) and (:status::text is null or status = :status)
-           and (:reference::text is null or reference = :reference)
-           and (:createdFrom::timestamptz is null or created_at >= :createdFrom)
-           and (:createdBefore::timestamptz is null or created_at < :createdBefore)
-           and (:savedFrom::timestamptz is null or saved_at >= :savedFrom)
-           and (:savedBefore::timestamptz is null or saved_at < :savedBefore)
-           and (:after::uuid is null or (${time}, id) < (
-             select ${time}, id from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)))
-         order by ${newestFirst} limit :limit
-       ), sized as (
-         select *, sum(bytes) over (order by ${newestFirst}
-           rows between unbounded preceding and 1 preceding) as bytes_before from page
-       )
-       select ${ORDER_COLUMNS}, bytes as "metaDataBytes" from sized o
-       where :maxBytes::integer is null or coalesce(bytes_before, 0) <= :maxBytes order by ${newestFirst}`,
-      { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after, limit, maxBytes },
+      `select ${ORDER_COLUMNS} from orders o
+       where (:sellerId::uuid is null or seller_id = :sellerId) and (:status::text is null or status = :status)
+         and (:reference::text is null or reference = :reference)
+         and (:createdFrom::timestamptz is null or created_at >= :createdFrom)
+         and (:createdBefore::timestamptz is null or created_at < :createdBefore)
+         and (:savedFrom::timestamptz is null or saved_at >= :savedFrom)
+         and (:savedBefore::timestamptz is null or saved_at < :savedBefore)
+         and (:after::uuid is null or (${time}, id) < (
+           select ${time}, id from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)))
+       order by ${time} desc, id desc limit :limit`,
+      { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after, limit },
     ),
   );
-  return rows.map(({ metaDataBytes, ...row }) => ({ ...toStoredOrder(row), metaDataBytes }));
+  return rows.map(toStoredOrder);
 }

@@ -45,32 +45,23 @@ export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: n
   return rows;
 }
 
-/** What is sent for a seller's webhook. */
-export async function findWebhookBody(
-  db: DbClient,
-  eventId: string,
-  sellerId: string,
-): Promise<{ body: string; traceparent: string | null } | undefined> {
-  const { rows } = await db.query<{ body: string; traceparent: string | null }>(
-    'select body, traceparent from webhook_event where id = $1 and seller_id = $2',
-    [eventId, sellerId],
-  );
-  return rows[0];
-}
-
 /** @param sellerId if given, only this seller's webhook is found */
-export async function findListedWebhook(
+export async function findWebhook(
   db: DbClient,
   eventId: string,
   sellerId?: string,
-): Promise<ListedWebhook | undefined> {
-  const { rows } = await db.query<ListedWebhook>(
-    `select ${COLUMNS} from webhook_event e join orders o on o.id = e.order_id
+): Promise<(ListedWebhook & { body: string; traceparent: string | null }) | undefined> {
+  const { rows } = await db.query<ListedWebhook & { body: string; traceparent: string | null }>(
+    `select ${COLUMNS}, e.body, e.traceparent from webhook_event e join orders o on o.id = e.order_id
      where e.id = $1 and ($2::uuid is null or e.seller_id = $2)`,
     [eventId, sellerId],
   );
   return rows[0];
 }
+
+/** SQL: true for the events of a `WebhookSelection`, apart from `after`. */
+const SELECTED = `($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
+  and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
 
 /** Counts the selected webhooks, and the amount of their orders, each once. */
 export async function countWebhooksToResend(
@@ -78,9 +69,7 @@ export async function countWebhooksToResend(
   { sellerId, state, since, until }: WebhookSelection,
 ): Promise<{ webhooks: number; amountPence: number }> {
   const { rows } = await db.query<{ webhooks: string; amountPence: string | null }>(
-    `with selected as (select order_id from webhook_event
-       where ($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
-         and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4))
+    `with selected as (select order_id from webhook_event where ${SELECTED})
      select (select count(*) from selected) as webhooks, sum(amount_pence) as "amountPence"
      from orders where id in (select order_id from selected)`,
     [sellerId, state, since, until],
@@ -93,11 +82,9 @@ export async function findWebhooksToResend(
   db: DbClient,
   { sellerId, state, since, until, after }: WebhookSelection,
   limit: number,
-): Promise<{ id: string; orderId: string }[]> {
-  const { rows } = await db.query<{ id: string; orderId: string }>(
-    `select id, order_id as "orderId" from webhook_event e
-     where ($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
-       and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
+): Promise<Pick<ListedWebhook, 'id' | 'orderId'>[]> {
+  const { rows } = await db.query<Pick<ListedWebhook, 'id' | 'orderId'>>(
+    `select id, order_id as "orderId" from webhook_event where ${SELECTED}
        and ($5::uuid is null or (created_at, id) > (select created_at, id from webhook_event where id = $5))
      order by created_at, id limit $6`,
     [sellerId, state, since, until, after, limit],

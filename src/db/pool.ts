@@ -82,7 +82,7 @@ interface Database {
   db: Db;
   /** A smaller pool for inserts of new orders. */
   insertDb: Db;
-  checkDatabase: WriteProbe['check'];
+  checkDatabase: HealthCheck['check'];
   end: () => Promise<void>;
 }
 
@@ -94,43 +94,41 @@ export function openDatabase(
   const onError = (error: Error) => log.warn({ err: error }, 'database connection failed');
   const db = createPool(databaseUrl, databasePoolSize, onError);
   const insertDb = createPool(databaseUrl, Math.ceil(databasePoolSize / 4), onError);
-  const writeProbe = createWriteProbe(databaseUrl, onError);
+  const health = createHealthCheck(databaseUrl, onError);
   return {
     db,
     insertDb,
-    checkDatabase: writeProbe.check,
+    checkDatabase: health.check,
     async end() {
-      await Promise.all([db.end(), insertDb.end(), writeProbe.end()]);
+      await Promise.all([db.end(), insertDb.end(), health.end()]);
     },
   };
 }
 
-/** Enough rows to exceed `work_mem`, so that Postgres writes them to its disk: half a megabyte. */
-const SPILLED_ROWS = 20_000;
 /** Longer than a write that succeeds should take, and shorter than the time limit of usual health checks. */
 const TIMEOUT_MS = 2000;
 /** Results are shared this long, because anybody may call a health check. */
 const CACHE_MS = 1000;
 
-/** `ok` if Postgres can write. */
+/** `ok` if Postgres accepts writes. */
 export type DatabaseHealth = 'ok' | 'unavailable';
 
-export interface WriteProbe {
+export interface HealthCheck {
   /** Never rejects, and takes at most 2 s. */
   check: () => Promise<DatabaseHealth>;
   end: () => Promise<void>;
 }
 
 /**
- * Checks whether Postgres can write, at most once a second, on a connection of its own: a full pool does not fail the
- * check, and the check takes no connection from requests.
+ * Checks whether Postgres accepts writes, at most once a second, on a connection of its own: a full pool does not fail
+ * the check, and the check takes no connection from requests.
  */
-export function createWriteProbe(url: string, onError: (error: Error) => void): WriteProbe {
+export function createHealthCheck(url: string, onError: (error: Error) => void): HealthCheck {
   const db = createPool(url, 1, onError);
   let result: Promise<DatabaseHealth> | undefined;
   return {
     check: () => {
-      result ??= withTimeout(probeWrite(db)).finally(() => {
+      result ??= withTimeout(assertWritable(db)).finally(() => {
         setTimeout(() => (result = undefined), CACHE_MS).unref();
       });
       return result;
@@ -139,25 +137,21 @@ export function createWriteProbe(url: string, onError: (error: Error) => void): 
   };
 }
 
-/**
- * Checks whether Postgres can write. The lock fails on a standby and in a read-only database. The rows fail if the disk
- * is full, on which statements that reuse free space still succeed.
- * @throws the error of Postgres
- */
-export async function probeWrite(db: Db): Promise<void> {
-  // Both statements are one transaction, so that the setting does not outlast it.
-  await db.query(
-    `set local work_mem = '64kB';
-     select (select count(*) from generate_series(1, ${SPILLED_ROWS})),
-       array(select name from public.schema_migration limit 1 for no key update skip locked)`,
-  );
+/** Locks a row, which fails on a standby and in a read-only database. @throws the error of Postgres */
+export async function assertWritable(db: Db): Promise<void> {
+  await db.query('select from public.schema_migration limit 1 for no key update skip locked');
 }
 
-/** A probe that takes too long continues in the background. */
-function withTimeout(probed: Promise<void>): Promise<DatabaseHealth> {
-  const health = probed.then(
+/** A check that takes too long continues in the background. */
+function withTimeout(checked: Promise<void>): Promise<DatabaseHealth> {
+  const health = checked.then(
     () => 'ok' as const,
     () => 'unavailable' as const,
   );
   return Promise.race([health, delay(TIMEOUT_MS, 'unavailable' as const, { ref: false })]);
+}
+
+export async function serverVersion(db: DbClient): Promise<string> {
+  const { rows } = await db.query<{ version: string }>("select current_setting('server_version') as version");
+  return rows[0]?.version ?? '';
 }

@@ -2,24 +2,13 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runner, type MigrationBuilder } from 'node-pg-migrate';
 import pg from 'pg';
-import { MIGRATIONS_FOLDER, readMigrationFiles, type MigrationFile } from './migration-files';
-import { findPendingMigrations } from './schema-check';
+import { MIGRATIONS_FOLDER, readMigrations } from './migrations';
 
-const LOCK = 7_351_001;
-const LOCK_POLL_MS = 200;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Other statements queue behind a migration that waits for a lock, so it gives up after a second and is retried. */
 const LOCK_TIMEOUT_MS = 1000;
-const LOCK_RETRY_MS = 2000;
+const RETRY_MS = 2000;
 const LOCK_NOT_AVAILABLE = '55P03';
-
-/** node-pg-migrate's own table lacks the digest. It inserts name and time; the default adds the digest. */
-const CREATE_TABLE = `create table if not exists public.schema_migration (
-  id serial primary key,
-  name varchar(255) not null unique,
-  run_on timestamptz not null,
-  digest text not null default current_setting('order_service.migration_digest')
-)`;
 
 /** Overrides the timeouts of the server, database and role: a migration may take any time. */
 const REMOVE_TIMEOUTS = `select set_config(name, '0', false) from pg_settings where name in
@@ -32,7 +21,7 @@ const SILENT = { info: ignore, warn: ignore, error: ignore };
 interface MigrateOptions {
   /** Default: the migrations of this build. */
   folder?: string;
-  /** Called each time a migration has to be tried again, because a long transaction holds a lock that it needs. */
+  /** Called each time the migrations have to wait for another process, or for a long transaction that holds a lock. */
   onBusy?: (error: Error) => void;
 }
 
@@ -42,7 +31,6 @@ interface MigrateOptions {
  * a build fails, drop the invalid index that it leaves, then migrate again.
  *
  * @returns the names of the migrations that this call applied
- * @throws SchemaError if the database has a contraction that this build lacks, or a migration with other content
  */
 export async function migrate(
   databaseUrl: string,
@@ -56,15 +44,12 @@ export async function migrate(
   });
   // A lost connection also rejects the query; without a listener it would end the process.
   client.on('error', ignore);
+  const begun = new Set<string>();
   try {
     await client.connect();
     await client.query(REMOVE_TIMEOUTS);
-    await acquireLock(client);
-    await client.query(CREATE_TABLE);
-    const files = await readMigrationFiles(folder);
-    const pending = await findPendingMigrations(client, files);
-    while (!(await applyMigrations(client, folder, files, onBusy))) await delay(LOCK_RETRY_MS);
-    return pending.map(({ name }) => name);
+    while (!(await applyMigrations(client, folder, begun, onBusy))) await delay(RETRY_MS);
+    return [...begun];
   } finally {
     // Ends an open transaction and releases the lock.
     await client.end();
@@ -72,34 +57,26 @@ export async function migrate(
 }
 
 /**
- * Polls, because a blocked `pg_advisory_lock` holds a snapshot that `create index concurrently` waits for: a deadlock.
+ * @param begun gets the name of each migration that is tried
+ * @returns false if they have to be tried again. Those before the last one in `begun` are applied
  */
-async function acquireLock(client: pg.Client): Promise<void> {
-  for (;;) {
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK]);
-    if (rows[0]?.locked) return;
-    await delay(LOCK_POLL_MS);
-  }
-}
-
-/** @returns false if a migration could not get a lock in time. Those before it are applied */
 async function applyMigrations(
   client: pg.Client,
   folder: string,
-  files: MigrationFile[],
+  begun: Set<string>,
   onBusy: (error: Error) => void,
 ): Promise<boolean> {
-  let current: MigrationFile | undefined;
-  const units = files.map((file) => {
-    const filePath = path.join(folder, `${file.name}.sql`);
+  let current: string | undefined;
+  const units = (await readMigrations(folder)).map(({ name, sql, transactional }) => {
+    const file = path.join(folder, `${name}.sql`);
     const up = (steps: MigrationBuilder) => {
-      current = file;
-      if (file.transactional) steps.sql(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      current = name;
+      begun.add(name);
+      if (transactional) steps.sql(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
       else steps.noTransaction();
-      steps.sql(`set order_service.migration_digest = '${file.digest}'`);
-      steps.sql(file.sql);
+      steps.sql(sql);
     };
-    return { id: filePath, filePaths: [filePath], actions: { up, down: false as const } };
+    return { id: file, filePaths: [file], actions: { up, down: false as const } };
   });
   try {
     await runner({
@@ -108,19 +85,23 @@ async function applyMigrations(
       direction: 'up',
       migrationsTable: 'schema_migration',
       singleTransaction: false,
-      // node-pg-migrate's own lock either blocks or fails immediately. `acquireLock` polls.
-      noLock: true,
       migrationLoaderStrategies: [{ extensions: ['.sql'], loader: () => Promise.resolve(units) }],
       logger: SILENT,
     });
     return true;
   } catch (error) {
-    if (!current || !(error instanceof pg.DatabaseError)) throw error;
-    const line = error.position ? `:${current.sql.slice(0, Number(error.position)).split('\n').length}` : '';
-    const explained = new Error(`${current.name}.sql${line}: ${error.message}`, { cause: error });
-    if (error.code !== LOCK_NOT_AVAILABLE) throw explained;
+    const { message } = error as Error;
+    const explained = new Error(current === undefined ? message : `${current}.sql: ${message}`, { cause: error });
+    if (!isBusy(error)) throw explained;
     await client.query('rollback');
     onBusy(explained);
     return false;
   }
+}
+
+/** True if a migration did not get a lock in time, or another process migrates: two can start at once. */
+function isBusy(error: unknown): boolean {
+  return error instanceof pg.DatabaseError
+    ? error.code === LOCK_NOT_AVAILABLE
+    : /^Another migration is already running/.test((error as Error).message);
 }

@@ -64,6 +64,11 @@ export async function insertOrder(
   return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt) };
 }
 
+/** Deletes the start requests of orders whose workflows are started. */
+export async function deleteStartRequests(db: DbClient, orderIds: readonly string[]): Promise<void> {
+  await db.query('delete from start_request where order_id = any($1::uuid[])', [orderIds]);
+}
+
 const SAVE_CHANGE = `
   with saved as (
     update orders set version = :version, status = :to, saved_at = greatest(listed_time(), :at)
@@ -86,7 +91,7 @@ const SAVE_CHANGE = `
  * @param request that made the change
  * @returns undefined if the order is at another version: nothing changed. `isPending`: its webhook has to be sent
  */
-export async function saveChange(
+export async function storeChange(
   db: DbClient,
   orderId: string,
   change: OrderChange,
@@ -147,7 +152,7 @@ export async function holdOrder(db: DbClient, orderId: string, until: Date): Pro
  */
 export async function markRowBehind(db: DbClient, orderId: string, version: number): Promise<boolean> {
   const { rowCount } = await db.query(
-    'update orders set workflow_version = greatest(workflow_version, $2) where id = $1 and version < $2',
+    'update orders set behind_version = greatest(behind_version, $2) where id = $1 and version < $2',
     [orderId, version],
   );
   return rowCount === 1;
@@ -155,5 +160,5 @@ export async function markRowBehind(db: DbClient, orderId: string, version: numb
 
 /** Allows changes of the order again, once nothing is missing or an operator keeps the row. */
 export async function clearRowBehind(db: DbClient, orderId: string): Promise<void> {
-  await db.query('update orders set workflow_version = null where id = $1', [orderId]);
+  await db.query('update orders set behind_version = null where id = $1', [orderId]);
 }

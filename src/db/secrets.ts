@@ -16,14 +16,6 @@ export async function insertWebhookSecret(
   await db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, encrypted]);
 }
 
-/** SQL: the secrets that currently sign the webhooks of `seller`, encrypted, newest first. */
-const activeSecretsOf = (seller: string): string =>
-  `array(select secret from webhook_secret
-     where seller_id = ${seller} and (expires_at is null or expires_at > now()) order by id desc)`;
-
-const decryptSecrets = (keys: KeyRing, sellerId: string, encrypted: readonly string[]): string[] =>
-  encrypted.map((secret) => keys.decryptText(secret, sellerId));
-
 /** Headers that a seller's webhooks to one origin carry. */
 export interface StaticHeaders {
   origin: string;
@@ -58,7 +50,8 @@ export interface EncryptedCredentials {
 
 /** SQL: the columns of the encrypted credentials of `seller`. */
 export const credentialsOf = (seller: string): string =>
-  `${activeSecretsOf(seller)} as "encryptedSecrets",
+  `array(select secret from webhook_secret where seller_id = ${seller} and (expires_at is null or expires_at > now())
+     order by id desc) as "encryptedSecrets",
    (select webhook_headers from seller where id = ${seller}) as "encryptedHeaders"`;
 
 /** @throws DecryptionError */
@@ -70,7 +63,7 @@ export function decryptCredentials(
   const decryptHeaders = (text: string) =>
     JSON.parse(keys.decryptText(text, headersContext(sellerId))) as StaticHeaders;
   return {
-    secrets: decryptSecrets(keys, sellerId, encryptedSecrets),
+    secrets: encryptedSecrets.map((secret) => keys.decryptText(secret, sellerId)),
     staticHeaders: encryptedHeaders === null ? undefined : decryptHeaders(encryptedHeaders),
   };
 }
@@ -79,15 +72,6 @@ export function decryptCredentials(
 export async function findCredentials(db: DbClient, keys: KeyRing, sellerId: string): Promise<Credentials> {
   const { rows } = await db.query<EncryptedCredentials>(`select ${credentialsOf('$1::uuid')}`, [sellerId]);
   return decryptCredentials(keys, sellerId, rows[0] ?? { encryptedSecrets: [], encryptedHeaders: null });
-}
-
-/**
- * Lists the secrets that currently sign a seller's webhooks, newest first.
- * @throws DecryptionError
- */
-export async function activeWebhookSecrets(db: DbClient, keys: KeyRing, sellerId: string): Promise<string[]> {
-  const { rows } = await db.query<{ encrypted: string[] }>(`select ${activeSecretsOf('$1')} as encrypted`, [sellerId]);
-  return decryptSecrets(keys, sellerId, rows[0]?.encrypted ?? []);
 }
 
 /** The maximum number of active secrets per seller: each one lengthens the signature header. */

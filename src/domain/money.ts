@@ -1,3 +1,6 @@
+/** Amounts are below this. It keeps each of them an exact number of pence. */
+export const MAX_POUNDS = 1e12;
+
 /** The largest relative rounding error of a sum of floats: a thousand additions stay below it. */
 const FLOAT_ERROR = 1e-12;
 /** The largest absolute error, in pounds: a tenth of a penny is never a rounding error, however large the amount. */

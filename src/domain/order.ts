@@ -1,12 +1,68 @@
-import {
-  type Actor,
-  type Channel,
-  type OrderEvent,
-  type OrderStatus,
-  type UnsuccessfulReason,
-  transition,
-  unsuccessfulReason,
-} from './status';
+import type { RequestContext } from './request-context';
+
+export const ORDER_STATUSES = ['CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL'] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/** The events that a checkout flow can report about its customer. */
+export const PROGRESS_EVENTS = ['signup_started', 'approved', 'declined', 'completed', 'failed'] as const;
+export type ProgressEvent = (typeof PROGRESS_EVENTS)[number];
+
+export const ORDER_EVENTS = [...PROGRESS_EVENTS, 'expired', 'cancel'] as const;
+export type OrderEvent = (typeof ORDER_EVENTS)[number];
+
+export const ACTORS = ['seller', 'customer', 'checkout', 'operator', 'system'] as const;
+export type Actor = (typeof ACTORS)[number];
+
+/**
+ * How the request was made. `hosted_checkout`: its page, or its workflow after a decision of the lender or the bank.
+ * `workflow`: the order's workflow made it itself, for its expiry. `temporal`: a person or a program sent it to the
+ * workflow through Temporal.
+ */
+export const CHANNELS = ['api', 'hosted_checkout', 'cli', 'workflow', 'temporal'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+/** The only transition table: event -> status before -> status after. All other transitions are refused. */
+export const TRANSITIONS = {
+  signup_started: { CREATED: 'PENDING' },
+  approved: { PENDING: 'APPROVED' },
+  declined: { PENDING: 'UNSUCCESSFUL' },
+  completed: { APPROVED: 'SUCCESSFUL' },
+  failed: { CREATED: 'UNSUCCESSFUL', PENDING: 'UNSUCCESSFUL', APPROVED: 'UNSUCCESSFUL' },
+  expired: { CREATED: 'UNSUCCESSFUL', PENDING: 'UNSUCCESSFUL', APPROVED: 'UNSUCCESSFUL' },
+  cancel: {
+    CREATED: 'UNSUCCESSFUL',
+    PENDING: 'UNSUCCESSFUL',
+    APPROVED: 'UNSUCCESSFUL',
+    UNSUCCESSFUL: 'UNSUCCESSFUL',
+  },
+} as const satisfies Record<OrderEvent, Partial<Record<OrderStatus, OrderStatus>>>;
+
+/** What makes an order UNSUCCESSFUL. */
+export const UNSUCCESSFUL_REASONS = ['declined', 'failed', 'expired', 'cancelled'] as const;
+export type UnsuccessfulReason = (typeof UNSUCCESSFUL_REASONS)[number];
+
+/** The reason if `event` has made an order UNSUCCESSFUL. */
+export function unsuccessfulReason(event: string): UnsuccessfulReason {
+  return UNSUCCESSFUL_REASONS.find((reason) => reason === event) ?? 'cancelled';
+}
+
+/** Returns the status after `event`, or undefined if the event is refused in this status. */
+export function transition(status: OrderStatus, event: OrderEvent): OrderStatus | undefined {
+  const row: Partial<Record<OrderStatus, OrderStatus>> = TRANSITIONS[event];
+  return row[status];
+}
+
+/** A final status ends the order's life; only `cancelled_at` may still be set on an UNSUCCESSFUL one. */
+export function isFinal(status: OrderStatus): boolean {
+  return status === 'SUCCESSFUL' || status === 'UNSUCCESSFUL';
+}
+
+export function isProgressEvent(value: unknown): value is ProgressEvent {
+  return PROGRESS_EVENTS.includes(value as ProgressEvent);
+}
+
+/** Orders expire at most this long after now: a year, also one with a leap day. */
+export const MAX_EXPIRY_DAYS = 366;
 
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
@@ -92,6 +148,8 @@ export interface ChangeRequest {
   paymentTerm?: PaymentTerm | undefined;
   /** The request is refused unless the order has one of these versions. Omitted: any. */
   ifVersion?: readonly number[] | undefined;
+  /** What the change is made for. */
+  context?: RequestContext | undefined;
 }
 
 /** The change that creates an order. */

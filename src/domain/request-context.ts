@@ -1,15 +1,12 @@
 /**
- * The request, or the CLI command, that work is done for. It is passed on to workflows and activities, for logs and
- * traces.
+ * The request, or the CLI command, that work is done for. It is passed on with a change to the workflow and its save, for
+ * logs and traces.
  */
 export interface RequestContext {
   requestId?: string | undefined;
   /** W3C Trace Context: of the caller, if it sent a valid one, or of our own span. */
   traceparent?: string | undefined;
 }
-
-/** The Temporal header that carries a RequestContext. */
-export const REQUEST_CONTEXT_HEADER = 'request-context';
 
 /** W3C Trace Context, version 00: version-traceid-parentid-flags. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

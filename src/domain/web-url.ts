@@ -1,4 +1,5 @@
-import { MAX_URL_LENGTH } from './limits';
+/** The maximum length of a URL from a seller, as it is sent: normalized, so that `é` counts as `%C3%A9`. */
+export const MAX_URL_LENGTH = 2048;
 
 const TOO_LONG = `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
 

@@ -1,9 +1,16 @@
 import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
-import { saveChange } from '../db/save-order';
-import { type ChangeRequest, type Order, classifyEvent, decide, isForVersion } from '../domain/order';
-import { type OrderStatus, isFinal } from '../domain/status';
-import { CallNotMade, TooManyChanges } from '../temporal/calls';
+import { storeChange } from '../db/save-order';
+import {
+  type ChangeRequest,
+  type Order,
+  type OrderStatus,
+  decide,
+  isForVersion,
+  classifyEvent,
+  isFinal,
+} from '../domain/order';
+import { NothingChanged, TooManyChanges } from '../temporal/calls';
 import { reportChange } from '../telemetry/report';
 import { ChangeRefused, RunClosed, VersionDiffers } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
@@ -12,28 +19,15 @@ import type { OrderDependencies } from './dependencies';
 type ChangeDependencies = Pick<OrderDependencies, 'db' | 'workflows'> & Partial<Pick<OrderDependencies, 'log'>>;
 
 /**
- * Cancels a seller's order.
- * @param ifVersion the versions that the caller wants to cancel; undefined for any
+ * Cancels an order for its seller, who uses the API, or for an operator, who uses the CLI.
  * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL, or `precondition_failed`
  */
 export async function cancelOrder(
   deps: ChangeDependencies,
   stored: StoredOrder,
-  ifVersion?: readonly number[],
+  by: Omit<ChangeRequest, 'event'>,
 ): Promise<Order> {
-  return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', channel: 'api', reason: null, ifVersion });
-}
-
-/**
- * Cancels any seller's order on behalf of an operator, who uses the CLI.
- * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL
- */
-export async function cancelForOperator(
-  deps: ChangeDependencies,
-  stored: StoredOrder,
-  reason: string | null,
-): Promise<Order> {
-  return changeOrder(deps, stored, { event: 'cancel', actor: 'operator', channel: 'cli', reason });
+  return changeOrder(deps, stored, { event: 'cancel', ...by });
 }
 
 /**
@@ -107,8 +101,8 @@ async function tryToChange(
   }
 }
 
-function assertNotBehind({ workflowVersion }: StoredOrder): void {
-  if (workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
+function assertNotBehind({ behindVersion }: StoredOrder): void {
+  if (behindVersion !== null) throw new NothingChanged('the row is that of a restored backup: run reconcile');
 }
 
 /** The one change of a final order is the cancel of one that is UNSUCCESSFUL: it sets `cancelled_at`, without a webhook. */
@@ -123,7 +117,7 @@ async function changeFinalOrder(
   if (outcome === 'repeat') return stored;
   // If nothing is saved, another call has cancelled it in the meantime.
   assertNotBehind(stored);
-  if ((await saveChange(db, stored.id, outcome)) && log) reportChange(log, stored.id, outcome);
+  if ((await storeChange(db, stored.id, outcome)) && log) reportChange(log, stored.id, outcome);
   return (await findOrder(db, stored.id)) ?? stored;
 }
 
@@ -137,7 +131,8 @@ export function versionDiffers(version: number): Problem {
 }
 
 function outcomeOf(error: unknown, mayHaveChanged: boolean): string {
-  if (mayHaveChanged || !(error instanceof CallNotMade)) return 'The outcome is unknown: the change may still be made.';
+  if (mayHaveChanged || !(error instanceof NothingChanged))
+    return 'The outcome is unknown: the change may still be made.';
   return error instanceof TooManyChanges
     ? "Too many changes of this seller's orders are running. Nothing changed."
     : 'Orders cannot be changed at the moment. Nothing changed.';

@@ -10,8 +10,7 @@ import { findOrderByReference } from '../db/find-orders';
 import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
 import { penceToPounds, formatPence } from '../domain/money';
-import { MAX_EXPIRY_DAYS } from '../domain/limits';
-import { PAYMENT_TERMS } from '../domain/order';
+import { MAX_EXPIRY_DAYS, PAYMENT_TERMS } from '../domain/order';
 import { reportChange } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
 

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
-import type { Order } from '../domain/order';
+import type { Order, OrderState } from '../domain/order';
 import type { KeyRing } from '../encryption/key-ring';
 import type { OrderWorkflows } from '../temporal/order-workflows';
-import type { WorkflowReader } from './read-workflow';
 import type { OrderStarter } from './start-orders';
 
 /** The dependencies and settings of the use cases. Times in ms. */
@@ -16,7 +15,8 @@ export interface OrderDependencies {
   keys: KeyRing;
   workflows: OrderWorkflows;
   starter: OrderStarter;
-  workflowReader: WorkflowReader;
+  /** Returns the state that an order's workflow has saved; undefined if it does not answer in time. Never rejects. */
+  readWorkflow: (orderId: string) => Promise<OrderState | undefined>;
   rules: OrderRules;
   checkoutBaseUrl: string;
   /**

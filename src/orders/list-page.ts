@@ -3,9 +3,6 @@ import { readListEnd } from '../db/clock';
 import type { DbClient } from '../db/pool';
 import { type Problem, invalidRequest } from '../contracts/problem';
 
-/** Items can be large, because of `meta_data` or of what a webhook's receiver answers, so a page ends once it has this size. */
-export const MAX_PAGE_BYTES = 256 * 1024;
-
 /** One page of a list. */
 export interface Page<T> {
   data: T[];
@@ -38,14 +35,3 @@ export function toPage<T>(rows: T[], limit: number, cursorOf: (item: T) => strin
   const last = data.at(-1);
   return { data, next_cursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
 }
-
-/**
- * @returns the number of items until their size exceeds `MAX_PAGE_BYTES`; at least 1
- */
-export function countWithin<T>(items: readonly T[], sizeOf: (item: T, index: number) => number = bytesOf): number {
-  let bytes = 0;
-  const over = items.findIndex((item, index) => (bytes += sizeOf(item, index)) > MAX_PAGE_BYTES);
-  return over === -1 ? items.length : Math.max(over, 1);
-}
-
-export const bytesOf = (item: unknown): number => Buffer.byteLength(JSON.stringify(item));

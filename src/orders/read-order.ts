@@ -1,9 +1,14 @@
-import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
-import type { Order } from '../domain/order';
-import { isFinal } from '../domain/status';
-import { isUuid } from '../domain/text';
-import type { OrderDependencies } from './dependencies';
+import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import { Problem } from '../contracts/problem';
+import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
+import { type Order, isFinal } from '../domain/order';
+import { isUuid } from '../domain/text';
+import { trackFailures } from '../telemetry/metrics';
+import type { OrderWorkflows } from '../temporal/order-workflows';
+import type { OrderDependencies } from './dependencies';
+
+const FAILURES_BEFORE_BREAK = 5;
+const BREAK_MS = 2000;
 
 /**
  * Reads the row of an order.
@@ -39,14 +44,31 @@ export async function requireOrderByPayLink(
  * nobody has touched yet, and if the workflow does not answer in time.
  */
 export async function askWorkflow(
-  { workflowReader }: OrderDependencies,
+  { readWorkflow }: OrderDependencies,
   row: Order,
 ): Promise<{ order: Order; readFrom: 'workflow' | 'snapshot' }> {
   const isUntouched = row.version === 1;
-  const state = isFinal(row.status) || isUntouched ? undefined : await workflowReader.read(row.id);
+  const state = isFinal(row.status) || isUntouched ? undefined : await readWorkflow(row.id);
   return state !== undefined && state.version >= row.version
     ? { order: { ...row, ...state }, readFrom: 'workflow' }
     : { order: row, readFrom: 'snapshot' };
+}
+
+/**
+ * Queries workflows. A circuit breaker stops readers from waiting for workers that do not answer: after 5 consecutive
+ * failures, only one read every 2 s queries.
+ * @param budgetMs how long one read waits
+ */
+export function createWorkflowReader(
+  workflows: Pick<OrderWorkflows, 'query'>,
+  budgetMs: number,
+): OrderDependencies['readWorkflow'] {
+  const breaker = circuitBreaker(handleAll, {
+    halfOpenAfter: BREAK_MS,
+    breaker: new ConsecutiveBreaker(FAILURES_BEFORE_BREAK),
+  });
+  breaker.onFailure(trackFailures('workflow_reader', () => breaker.state !== CircuitState.Closed));
+  return (orderId) => breaker.execute(() => workflows.query(orderId, budgetMs)).catch(() => undefined);
 }
 
 /**

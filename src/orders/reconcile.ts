@@ -1,16 +1,9 @@
 import { toStatusWebhook } from '../contracts/webhook-mapper';
-import {
-  type StoredOrder,
-  findOrder,
-  findOrdersById,
-  findOrdersToCompare,
-  findOrdersToResume,
-} from '../db/find-orders';
+import { type StoredOrder, findOrder, findOrdersById, findOrdersToCompare, isLeftToDo } from '../db/find-orders';
 import type { Db } from '../db/pool';
-import { clearRowBehind, saveChange } from '../db/save-order';
+import { clearRowBehind, storeChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
-import { type Order, type OrderChange, type OrderState, withChange } from '../domain/order';
-import { isFinal } from '../domain/status';
+import { type OrderChange, type Order, type OrderState, isFinal, withChange } from '../domain/order';
 import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflows';
 
 /** Orders among which one statement searches. */
@@ -111,7 +104,7 @@ async function compare(
   if (saved && !continues(row.changes, saved.changes)) return differ('different', saved);
   if (saved && saved.version > row.version) return differ('row_behind', saved);
   // The cancel of a closed order is not the workflow's, which only delivers what is pending.
-  const isBehind = (saved && saved.version < row.version && !isFinal(saved.status)) || row.workflowVersion !== null;
+  const isBehind = (saved && saved.version < row.version && !isFinal(saved.status)) || row.behindVersion !== null;
   if (run?.isRunning) return isBehind ? differ('workflow_behind', saved) : undefined;
   return (await needsRun(db, row)) ? differ('not_running', saved) : undefined;
 }
@@ -125,7 +118,7 @@ function continues(one: readonly OrderChange[], other: readonly OrderChange[]): 
 }
 
 async function needsRun(db: Db, row: StoredOrder): Promise<boolean> {
-  if (row.workflowVersion !== null) return true;
+  if (row.behindVersion !== null) return true;
   if (isFinal(row.status)) return (await findPendingWebhooks(db, row.id)).length > 0;
   return row.started || Date.now() - Date.parse(row.createdAt) > STARTED_WITHIN_MS;
 }
@@ -144,7 +137,7 @@ export async function repair(
   if (kind === 'row_behind' && saved) await bringForward(deps, row, saved);
   await clearRowBehind(deps.db, row.id);
   if (run?.isRunning) await deps.workflows.terminate(row.id, run.runId, `reconcile: ${DIFFERENCES[kind]}`);
-  if ((await findOrdersToResume(deps.db, [row.id])).length > 0) await deps.workflows.resume(row);
+  if (await isLeftToDo(deps.db, row.id)) await deps.workflows.resume(row);
   if (kind === 'row_behind') return 'brought_forward';
   return kind === 'different' ? 'kept_row' : 'resumed';
 }
@@ -157,7 +150,7 @@ async function bringForward(
 ): Promise<void> {
   let order: Order = row;
   for (const change of changes.slice(row.changes.length)) {
-    const saved = await saveChange(db, row.id, change, toStatusWebhook(order, change, checkoutBaseUrl));
+    const saved = await storeChange(db, row.id, change, toStatusWebhook(order, change, checkoutBaseUrl));
     if (!saved) throw new Error('the row has changed: repeat the command');
     order = withChange(order, change);
   }

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../contracts/problem';
 import type { RepaymentExampleBody } from '../contracts/order-schemas';
-import { type Account, findAccount } from '../db/accounts';
+import { type Seller, findSeller } from '../db/sellers';
 import { formatPence } from '../domain/money';
 import { isUuid } from '../domain/text';
 import type { OrderDependencies } from './dependencies';
@@ -8,7 +8,7 @@ import { notFound } from './read-order';
 
 /** Returns the repayments of an amount today; undefined if customers of the account cannot pay later. */
 export type QuoteRepayments = (
-  account: Pick<Account, 'sandbox' | 'pricing'>,
+  account: Pick<Seller, 'sandbox' | 'pricing'>,
   amountPence: number,
 ) => RepaymentExampleBody | undefined;
 
@@ -23,7 +23,7 @@ export async function retrieveRepaymentExample(
   sellerId: string,
   amountPence: number,
 ): Promise<RepaymentExampleBody> {
-  const account = isUuid(sellerId) ? await findAccount(db, sellerId) : undefined;
+  const account = isUuid(sellerId) ? await findSeller(db, sellerId) : undefined;
   if (!account || account.disabledAt !== null) throw notFound('seller with repayments');
   const example = quote?.(account, amountPence);
   if (!example) throw notFound('seller with repayments');

@@ -1,7 +1,7 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { Semaphore } from 'async-mutex';
 import type { Logger } from 'pino';
 import type { Db } from '../db/pool';
-import { deleteStartRequests } from '../db/start-requests';
+import { deleteStartRequests } from '../db/save-order';
 import type { Order } from '../domain/order';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 
@@ -33,43 +33,31 @@ export function createOrderStarter({
   workflows: Pick<OrderWorkflows, 'start'>;
   log: Logger;
 }): OrderStarter {
-  const waiting: (() => Promise<void>)[] = [];
-  const running = new Set<Promise<void>>();
+  const slots = new Semaphore(IN_FLIGHT);
+  let waiting = 0;
   let isDraining = false;
 
   async function startNow(order: Order): Promise<void> {
+    waiting -= 1;
+    if (isDraining) return;
     const { id } = order;
     try {
-      await workflows.start(order, startDelayMs(waiting.length));
+      await workflows.start(order, startDelayMs(waiting));
       await deleteStartRequests(db, [id]);
     } catch (error) {
       log.debug({ order_id: id, err: error }, 'workflow not started: a worker will start it');
     }
   }
 
-  function startNext(): void {
-    while (!isDraining && running.size < IN_FLIGHT) {
-      const next = waiting.shift();
-      if (!next) return;
-      const done = next().finally(() => {
-        running.delete(done);
-        startNext();
-      });
-      running.add(done);
-    }
-  }
-
   return {
     start(order) {
-      if (isDraining || waiting.length >= MAX_WAITING) return;
-      // The workflow belongs to the trace of the request that created it.
-      const inRequest = AsyncLocalStorage.snapshot();
-      waiting.push(() => inRequest(() => startNow(order)));
-      startNext();
+      if (isDraining || waiting >= MAX_WAITING) return;
+      waiting += 1;
+      void slots.runExclusive(() => startNow(order));
     },
     async drain() {
       isDraining = true;
-      await Promise.all(running);
+      await slots.acquire(IN_FLIGHT);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { TimelineEntryBody } from '../contracts/webhook-schemas';
 import { toAttemptFields } from '../contracts/webhook-mapper';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import type { OrderDependencies } from './dependencies';
-import { type Page, type PageRequest, countWithin, toPage, unknownCursor } from './list-page';
+import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
 import { requireOrder } from './read-order';
 
 /**
@@ -18,9 +18,8 @@ export async function retrieveTimeline(
   await requireOrder(deps, orderId, sellerId);
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
   const entries = await readTimeline(deps.db, orderId, cursor, limit + 1);
-  const bodies = entries.map(toTimelineEntryBody);
-  const page = toPage(entries, Math.min(limit, countWithin(bodies)), ({ position }) => String(position));
-  return { ...page, data: bodies.slice(0, page.data.length) };
+  const page = toPage(entries, limit, ({ position }) => String(position));
+  return { ...page, data: page.data.map(toTimelineEntryBody) };
 }
 
 export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attempt }: TimelineEntry): TimelineEntryBody {

@@ -8,7 +8,7 @@ import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
 import { insertWebhookTest } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
-import { CallNotMade } from '../temporal/calls';
+import { NothingChanged } from '../temporal/calls';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { notFound } from './read-order';
@@ -63,7 +63,7 @@ export async function testWebhook(deps: OrderDependencies, sellerId: string, url
   const webhookId = randomUUID();
   await insertWebhookTest(deps.db, { webhookId, sellerId, url });
   const attempt = await deps.workflows.testWebhook(webhookId).catch((error: unknown) => {
-    if (error instanceof CallNotMade) {
+    if (error instanceof NothingChanged) {
       throw unavailable('The service cannot send webhooks now. Nothing was sent. Repeating the call is safe.', error);
     }
     const outcome = 'The outcome is unknown: the webhook may have been sent.';

@@ -2,8 +2,8 @@ import { Problem } from '../contracts/problem';
 import type { ResendWebhooksRequest, WebhookListQuery } from '../contracts/webhook-request-schemas';
 import type { SignedWebhookBody, WebhookEventBody, WebhookSelectionBody } from '../contracts/webhook-schemas';
 import { readClock } from '../db/clock';
-import { findListedWebhook, findWebhookBody, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
-import { activeWebhookSecrets } from '../db/secrets';
+import { findWebhook, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
+import { findCredentials } from '../db/secrets';
 import { AlreadyRunning } from '../temporal/order-workflows';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
@@ -22,7 +22,7 @@ export async function listWebhooks(
 ): Promise<Page<WebhookEventBody>> {
   const until = since === undefined ? undefined : await listEnd(db);
   const rows = await findWebhooks(db, { sellerId, state, since, until, after: cursor }, limit + 1);
-  if (rows.length === 0 && cursor !== undefined && !(await findListedWebhook(db, cursor, sellerId))) {
+  if (rows.length === 0 && cursor !== undefined && !(await findWebhook(db, cursor, sellerId))) {
     throw unknownCursor();
   }
   const page = toPage(rows, limit, ({ id }) => id);
@@ -39,19 +39,18 @@ export async function retrieveWebhook(
   eventId: string,
   sellerId: string,
 ): Promise<SignedWebhookBody> {
-  const [sent, webhook] = isUuid(eventId)
-    ? await Promise.all([findWebhookBody(db, eventId, sellerId), findListedWebhook(db, eventId, sellerId)])
-    : [];
-  if (!sent || !webhook) throw notFound('webhook', sellerId);
+  const webhook = isUuid(eventId) ? await findWebhook(db, eventId, sellerId) : undefined;
+  if (!webhook) throw notFound('webhook', sellerId);
+  const { body, traceparent } = webhook;
   const timestamp = Math.floor((await readClock(db)).getTime() / 1000);
-  const signature = signWebhook(await activeWebhookSecrets(db, keys, sellerId), eventId, timestamp, sent.body);
+  const { secrets } = await findCredentials(db, keys, sellerId);
   return {
     ...toWebhookEventBody(webhook),
     request_headers: {
-      ...webhookHeaders(eventId, timestamp, signature),
-      ...(sent.traceparent !== null && { traceparent: sent.traceparent }),
+      ...webhookHeaders(eventId, timestamp, signWebhook(secrets, eventId, timestamp, body)),
+      ...(traceparent !== null && { traceparent }),
     },
-    request_body: sent.body,
+    request_body: body,
   };
 }
 
@@ -65,11 +64,11 @@ export async function resendWebhook(
   eventId: string,
   sellerId: string,
 ): Promise<WebhookEventBody> {
-  const webhook = isUuid(eventId) ? await findListedWebhook(deps.db, eventId, sellerId) : undefined;
+  const webhook = isUuid(eventId) ? await findWebhook(deps.db, eventId, sellerId) : undefined;
   if (!webhook) throw notFound('webhook', sellerId);
   const order = await requireOrder(deps, webhook.orderId);
   // A new run would begin without the changes that the row lacks.
-  if (order.workflowVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
+  if (order.behindVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
   const isRequested = await deps.workflows.resendWebhook(order, eventId).catch((error: unknown) => {
     throw resendNotRequested(error);
   });

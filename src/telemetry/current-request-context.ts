@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { trace } from '@opentelemetry/api';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { type RequestContext, traceIdOf } from '../domain/request-context';
-import { tracing } from './tracing';
 
 const storage = new AsyncLocalStorage<RequestContext>();
 
@@ -12,8 +13,14 @@ export function withRequestContext<T>(context: RequestContext | undefined, work:
 /** What the running code works for. With tracing on, its `traceparent` is that of the active span. */
 export function currentRequestContext(): RequestContext | undefined {
   const context = storage.getStore();
-  const traceparent = tracing()?.activeTraceparent() ?? context?.traceparent;
+  const traceparent = activeTraceparent() ?? context?.traceparent;
   return traceparent === undefined ? context : { ...context, traceparent };
+}
+
+/** Of the active span; undefined if tracing is off. */
+export function activeTraceparent(): string | undefined {
+  const span = trace.getActiveSpan()?.spanContext();
+  return span && `00-${span.traceId}-${span.spanId}-0${span.traceFlags.toString(16)}`;
 }
 
 /** The fields of a log line that connect it to a request. */
@@ -28,3 +35,16 @@ export function requestContextFields(
     ...(traceId && { trace_id: traceId }),
   };
 }
+
+/** Runs an activity in the request context that its input names, and adds it to the activity's log lines. */
+export const receiveRequestContext: ActivityInterceptorsFactory = () => ({
+  inbound: {
+    execute(input, next) {
+      const [request] = input.args as [{ context?: RequestContext } | undefined];
+      return withRequestContext(request?.context, () => next(input));
+    },
+  },
+  outbound: {
+    getLogAttributes: (input, next) => next({ ...input, ...requestContextFields() }),
+  },
+});

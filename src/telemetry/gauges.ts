@@ -1,6 +1,6 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
-import type { Db, WriteProbe } from '../db/pool';
+import type { Db, HealthCheck } from '../db/pool';
 import { VERSION } from '../package';
 import { registry } from './metrics';
 
@@ -30,7 +30,7 @@ interface FromPostgres {
 /** The parts of a process that its gauges read. */
 export interface GaugeSources {
   db: Db;
-  checkDatabase: WriteProbe['check'];
+  checkDatabase: HealthCheck['check'];
   /** Of other parts than the orders. */
   backlogs?: readonly BacklogGauges[];
 }
@@ -47,8 +47,8 @@ export function addGauges({ db, checkDatabase, backlogs = [] }: GaugeSources, ca
   gauge('database_waiting', 'Queries that wait for a connection.', [], (it) => it.set(db.waitingCount));
   const all: readonly BacklogGauges[] = [{ names: NAMES, read: readOrderBacklog }, ...backlogs];
   const read = cached(cacheMs, () => readFromPostgres(db, all));
-  gauge('postgres_up', '1 if orders can be read from Postgres, and Postgres can write.', [], async (it) => {
-    // Reads alone succeed on a full disk and on a standby.
+  gauge('postgres_up', '1 if orders can be read from Postgres, and Postgres accepts writes.', [], async (it) => {
+    // Reads alone succeed on a standby.
     const [found, health] = await Promise.all([read(), checkDatabase()]);
     it.set(found && health === 'ok' ? 1 : 0);
   });

@@ -9,12 +9,11 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Middleware } from 'koa';
 import { traceIdOf } from '../domain/request-context';
 import type { WebhookRequest, WebhookSender } from '../webhooks/send';
-import { currentRequestContext } from './current-request-context';
+import { activeTraceparent, currentRequestContext } from './current-request-context';
 import { routeOf } from './metrics';
-import type { Tracing } from './tracing';
 
 /** Exports spans by OTLP (http/protobuf). The OTEL_* variables configure exporter, batches, sampler and resource. */
-export function createTracing(serviceName: string): Tracing {
+export function createTracing(serviceName: string) {
   const resource = resourceFromAttributes({ 'service.name': serviceName }).merge(
     detectResources({ detectors: [envDetector] }),
   );
@@ -30,24 +29,19 @@ export function createTracing(serviceName: string): Tracing {
     traceRequests,
     traceActivities,
     traceAttempts,
-    activeTraceparent: () => toTraceparent(context.active()),
+    /** Sends the remaining spans. */
     stop: () => provider.shutdown(),
   };
 }
 
 const tracer = () => trace.getTracer('order-service');
 
-function toTraceparent(active: Context): string | undefined {
-  const carrier: { traceparent?: string } = {};
-  propagation.inject(active, carrier);
-  return carrier.traceparent;
-}
-
 /** Only the ids: `tracestate` is text of the caller, which would enter workflow histories. */
 function fromTraceparent(traceparent: string | undefined, base: Context): Context {
   return traceIdOf(traceparent) === undefined ? base : propagation.extract(base, { traceparent });
 }
 
+/** A span for each HTTP request, in the trace of the caller's `traceparent`. */
 const traceRequests: Middleware = async (ctx, next) => {
   // Load balancers send a health check every few seconds.
   if (ctx.path.startsWith('/health/')) {
@@ -75,7 +69,10 @@ const traceRequests: Middleware = async (ctx, next) => {
   });
 };
 
-/** The workflow itself has no spans: they would change the order of its commands, so that runs could not be replayed. */
+/**
+ * A span for each attempt of an activity, in the trace of the request that it works for. The workflow itself has none:
+ * they would change the order of its commands, so that runs could not be replayed.
+ */
 const traceActivities: ActivityInterceptorsFactory = ({ info }) => ({
   inbound: {
     execute(input, next) {
@@ -99,6 +96,7 @@ const traceActivities: ActivityInterceptorsFactory = ({ info }) => ({
   },
 });
 
+/** A span for each webhook attempt, in the trace of the request that caused the webhook. */
 function traceAttempts(sender: WebhookSender): WebhookSender {
   const send = async (request: WebhookRequest) => {
     const activity = trace.getSpanContext(context.active());
@@ -114,7 +112,7 @@ function traceAttempts(sender: WebhookSender): WebhookSender {
     };
     return tracer().startActiveSpan('send webhook', options, parent, async (span) => {
       try {
-        const attempt = await sender.send({ ...request, traceparent: toTraceparent(context.active()) });
+        const attempt = await sender.send({ ...request, traceparent: activeTraceparent() });
         if (attempt.status !== null) span.setAttribute('http.response.status_code', attempt.status);
         if (attempt.error !== null) span.setAttribute('error.type', attempt.error);
         if (attempt.outcome !== 'delivered') span.setStatus({ code: SpanStatusCode.ERROR });

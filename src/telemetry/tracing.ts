@@ -1,27 +1,21 @@
-import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { Middleware } from 'koa';
-import type { WebhookSender } from '../webhooks/send';
+import path from 'node:path';
+import type * as openTelemetry from './open-telemetry';
 
-/** OpenTelemetry, as the parts of a process use it. */
-export interface Tracing {
-  /** A span for each HTTP request, in the trace of the caller's `traceparent`. */
-  traceRequests: Middleware;
-  /** A span for each attempt of an activity, in the trace of the request that it works for. */
-  traceActivities: ActivityInterceptorsFactory;
-  /** A span for each webhook attempt, in the trace of the request that caused the webhook. */
-  traceAttempts: (sender: WebhookSender) => WebhookSender;
-  activeTraceparent: () => string | undefined;
-  /** Sends the remaining spans. */
-  stop: () => Promise<void>;
-}
+type OpenTelemetry = typeof openTelemetry;
 
-let active: Tracing | undefined;
+// Entry points import this file first: the instrumentation of `pg` has to be loaded before `pg`.
 
-/** Undefined if tracing is off: then no code of OpenTelemetry is loaded. */
-export function tracing(): Tracing | undefined {
-  return active;
-}
+/** OpenTelemetry; undefined if tracing is off. */
+export const tracing = start();
 
-export function setTracing(next: Tracing): void {
-  active = next;
+function start(): ReturnType<OpenTelemetry['createTracing']> | undefined {
+  const { env } = process;
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const isOff = env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none';
+  if (!endpoint || isOff) return undefined;
+  // Loaded only here, so that tracing costs nothing while it is off.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- synchronous: `pg` is imported next
+  const { createTracing } = require('./open-telemetry') as OpenTelemetry;
+  const entry = path.basename(process.argv[1] ?? '', '.js');
+  return createTracing(entry === 'server' ? 'order-service-api' : `order-service-${entry}`);
 }

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { type Client, isGrpcServiceError } from '@temporalio/client';
@@ -9,16 +8,15 @@ const SUSPICIOUS_MS = 1000;
 /** An overloaded server is slow, and not unavailable. */
 const PROBE_TIMEOUT_MS = 3000;
 const PROBE_EVERY_MS = 500;
-/** The server may recover in a moment. */
-const WAIT_MS = 500;
 
 /**
- * The call was not made: the Temporal server is known to be unavailable, or too many calls wait. Repeating it is safe.
+ * The call changed nothing: the Temporal server is known to be unavailable, too many calls wait, or the order waits for
+ * `reconcile`. Repeating it is safe.
  */
-export class CallNotMade extends Error {}
+export class NothingChanged extends Error {}
 
 /** A seller's change has waited for too long for the seller's other changes. */
-export class TooManyChanges extends CallNotMade {}
+export class TooManyChanges extends NothingChanged {}
 
 /** Calls to the Temporal server. Each has a deadline, in ms. */
 export type TemporalCalls = ReturnType<typeof createTemporalCalls>;
@@ -41,7 +39,7 @@ export function createTemporalCalls(client: Client) {
     track,
     within,
 
-    /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
+    /** Makes a call for which a caller waits. @throws NothingChanged while Temporal is known to be unavailable */
     callIfUp: <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
       availability.call(() => within(timeoutMs, call)),
 
@@ -60,8 +58,7 @@ export function createTemporalCalls(client: Client) {
 function createAvailability(client: Client) {
   const ending = new AbortController();
   let probing: Promise<void> | undefined;
-  /** Defined while the server is known to be unavailable. Aborts when the server is available again. */
-  let outage: AbortController | undefined;
+  let isKnownDown = false;
 
   async function isReachable(): Promise<boolean> {
     try {
@@ -78,11 +75,10 @@ function createAvailability(client: Client) {
 
   async function probe(): Promise<void> {
     while (!ending.signal.aborted && !(await isReachable())) {
-      outage ??= beginOutage();
-      await pause(PROBE_EVERY_MS, ending.signal);
+      isKnownDown = true;
+      await delay(PROBE_EVERY_MS, undefined, { signal: ending.signal, ref: false }).catch(() => undefined);
     }
-    outage?.abort();
-    outage = undefined;
+    isKnownDown = false;
   }
 
   function suspect(): void {
@@ -93,13 +89,12 @@ function createAvailability(client: Client) {
   return {
     /** True from a failed probe until a successful one. */
     get isKnownDown() {
-      return outage !== undefined;
+      return isKnownDown;
     },
 
-    /** Makes a call. If it takes long, the server is probed. @throws CallNotMade if the server stays unavailable */
+    /** Makes a call. If it takes long, the server is probed. @throws NothingChanged while the server is unavailable */
     async call<T>(work: () => Promise<T>): Promise<T> {
-      if (outage) await pause(WAIT_MS, outage.signal);
-      if (outage) throw new CallNotMade('the Temporal server is unavailable');
+      if (isKnownDown) throw new NothingChanged('the Temporal server is unavailable');
       const timer = setTimeout(suspect, SUSPICIOUS_MS);
       try {
         return await work();
@@ -114,18 +109,6 @@ function createAvailability(client: Client) {
       await probing;
     },
   };
-}
-
-function beginOutage(): AbortController {
-  const outage = new AbortController();
-  // Each caller that waits.
-  setMaxListeners(0, outage.signal);
-  return outage;
-}
-
-/** Waits until the time has passed or `signal` aborts. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }
 
 /** The gRPC error of a failed call to Temporal, which the SDK wraps in some calls. */

@@ -1,15 +1,7 @@
 import type { Interceptor } from '@grpc/grpc-js';
-import {
-  type WorkflowClientInterceptor,
-  Client,
-  Connection,
-  defaultGrpcRetryOptions,
-  makeGrpcRetryInterceptor,
-} from '@temporalio/client';
-import { type PayloadCodec, type Headers, defaultPayloadConverter } from '@temporalio/common';
+import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
-import { REQUEST_CONTEXT_HEADER } from '../domain/request-context';
-import { currentRequestContext } from '../telemetry/current-request-context';
 
 /**
  * Reads Temporal's address, namespace and TLS settings from the TEMPORAL_* variables or a profile of
@@ -51,19 +43,5 @@ export function createTemporalClient(
     }),
     ...(namespace && { namespace }),
     dataConverter: { payloadCodecs },
-    interceptors: { workflow: [sendRequestContext] },
   });
-}
-
-/** Passes the current request context to workflows with each update and signal. */
-export const sendRequestContext: WorkflowClientInterceptor = {
-  startUpdate: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
-  startUpdateWithStart: (input, next) => next({ ...input, updateHeaders: withRequestHeader(input.updateHeaders) }),
-  signal: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
-  signalWithStart: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
-};
-
-function withRequestHeader(headers: Headers): Headers {
-  const request = currentRequestContext();
-  return request ? { ...headers, [REQUEST_CONTEXT_HEADER]: defaultPayloadConverter.toPayload(request) } : headers;
 }

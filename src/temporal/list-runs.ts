@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { WORKFLOW_ID_PREFIX, orderStatusKey } from '../../workflows/messages';
+import { WORKFLOW_ID_PREFIX } from '../../workflows/messages';
 import { isUuid } from '../domain/text';
 
 /** For a page of a list. */
@@ -15,64 +15,50 @@ const STUCK = `${ORDERS} and ExecutionStatus = 'Running' and TemporalReportedPro
 export interface ListedRun {
   orderId: string;
   runId: string;
-  /** The order's status that the run has published last. */
-  status: string | undefined;
 }
 
-/** Lists of the runs of order workflows. Runs that a person has started with other workflow ids are left out. */
-export interface RunLists {
-  /** Runs that failed, timed out or were terminated or cancelled after `since`. */
-  findClosedByForce(since: Date): AsyncIterable<ListedRun>;
-  /** Open runs whose workflow tasks keep failing. */
-  findStuck(): AsyncIterable<ListedRun>;
-  /** Counts the open runs whose workflow tasks keep failing. */
-  countStuck(): Promise<number>;
-  /** True if a run of the order was terminated after `since`. */
-  wasTerminated(orderId: string, since: Date): Promise<boolean>;
-  /** All open runs. */
-  listOpen(selection: { sellerId?: string | undefined }): AsyncIterable<ListedRun>;
-}
-
+/** Counts the open runs whose workflow tasks keep failing. */
 export async function countStuckRuns({ workflow }: Client): Promise<number> {
   return (await workflow.count(STUCK)).count;
 }
 
-/** @param within makes a call with a deadline */
-export function createRunLists(
-  client: Client,
-  within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
-): RunLists {
+/**
+ * Lists of the runs of order workflows. Runs that a person has started with other workflow ids are left out.
+ * @param within makes a call with a deadline
+ */
+export function createRunLists(client: Client, within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>) {
   async function* listRuns(query: string, timeoutMs = LIST_TIMEOUT_MS): AsyncGenerator<ListedRun> {
     const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
     for (;;) {
       const run = await within(timeoutMs, () => runs.next());
       if (run.done === true) return;
-      const { workflowId, runId, typedSearchAttributes } = run.value;
+      const { workflowId, runId } = run.value;
       const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
-      if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId))
-        yield { orderId, runId, status: typedSearchAttributes.get(orderStatusKey) };
+      if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId)) yield { orderId, runId };
     }
   }
 
   return {
-    findClosedByForce: (since) =>
+    /** Runs that failed, timed out or were terminated or cancelled after `since`. */
+    findClosedByForce: (since: Date) =>
       listRuns(
         `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') ` +
           `and CloseTime > '${since.toISOString()}'`,
       ),
 
+    /** Open runs whose workflow tasks keep failing. */
     findStuck: () => listRuns(STUCK),
 
-    countStuck: () => within(LIST_TIMEOUT_MS, () => countStuckRuns(client)),
-
-    async wasTerminated(orderId, since) {
+    /** True if a run of the order was terminated after `since`. */
+    async wasTerminated(orderId: string, since: Date): Promise<boolean> {
       const query =
         `WorkflowId = '${WORKFLOW_ID_PREFIX}${orderId}' and ExecutionStatus = 'Terminated' ` +
         `and CloseTime > '${since.toISOString()}'`;
       return (await within(LIST_TIMEOUT_MS, () => client.workflow.count(query))).count > 0;
     },
 
-    listOpen: ({ sellerId }) =>
+    /** All open runs. */
+    listOpen: ({ sellerId }: { sellerId?: string | undefined }) =>
       listRuns(
         `${ORDERS} and ExecutionStatus = 'Running'` + (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`),
         FULL_LIST_TIMEOUT_MS,

@@ -8,6 +8,7 @@ import {
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
 import {
+  type OrderWorkflowInput,
   CHANGE_REFUSED,
   ORDER_TASK_QUEUE,
   ROW_BEHIND,
@@ -28,13 +29,13 @@ import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-wor
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
 import { formatPence } from '../domain/money';
-import { type ChangeRequest, type Order, type OrderState, stateOf } from '../domain/order';
-import { type OrderStatus, isFinal } from '../domain/status';
+import { type ChangeRequest, type Order, type OrderState, type OrderStatus, stateOf, isFinal } from '../domain/order';
 import { escapeControls } from '../domain/text';
 import type { WebhookSelection } from '../domain/webhook';
+import { currentRequestContext } from '../telemetry/current-request-context';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { type TemporalCalls, CallNotMade, TooManyChanges, createTemporalCalls, grpcErrorOf } from './calls';
-import { type RunLists, createRunLists } from './list-runs';
+import { type TemporalCalls, NothingChanged, TooManyChanges, createTemporalCalls, grpcErrorOf } from './calls';
+import { createRunLists } from './list-runs';
 
 /**
  * Changes of one seller's orders that run at the same time; further ones wait. Each takes the workers and Temporal
@@ -72,54 +73,11 @@ export class AlreadyRunning extends Error {}
 /** The run closed before it answered. The row shows whether it has made the change. */
 export class RunClosed extends Error {}
 
-/** The newest run of an order's workflow. */
-export interface DescribedRun {
-  runId: string;
-  isRunning: boolean;
-  hasCompleted: boolean;
-  sellerId: string | undefined;
-}
-
 /** The client side of the order workflows. Each call has a deadline. A change and a resend start a run if none is open. */
-export interface OrderWorkflows extends RunLists {
-  /**
-   * Starts an order's workflow.
-   * @param delayMs how long the workflow waits for a first message before it runs; a plain signal does not end the wait
-   */
-  start(order: Order, delayMs: number): Promise<void>;
-  /** Starts a run that reads the row, unless one is open. The row must not lack changes of the last run. */
-  resume(order: Order): Promise<void>;
-  /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
-  query(orderId: string, timeoutMs: number): Promise<OrderState | undefined>;
-  /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
-  describe(orderId: string, timeoutMs: number): Promise<DescribedRun | undefined>;
-  /**
-   * Makes the workflow change the order.
-   * @returns the state once the change is saved
-   * @throws ChangeRefused, VersionDiffers, RunClosed, or CallNotMade; after any other error the outcome is unknown
-   */
-  change(order: Order, request: ChangeRequest): Promise<OrderState>;
-  /**
-   * Sends a webhook of the order once more.
-   * @returns false if the order has completed since `order` was read, or waits for `reconcile`: nothing is sent
-   * @throws CallNotMade
-   */
-  resendWebhook(order: Order, eventId: string): Promise<boolean>;
-  /**
-   * Resends many webhooks, some a second. One such workflow runs at a time for a seller, and one for all sellers.
-   * @returns the id of the workflow that does it
-   * @throws CallNotMade, or AlreadyRunning if the one before has not ended
-   */
-  resendWebhooks(selection: WebhookSelection): Promise<string>;
-  /**
-   * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
-   * @throws CallNotMade, within a second
-   */
-  testWebhook(webhookId: string): Promise<WebhookTestAttempt>;
-  /** Terminates a run. Does nothing if it has closed in the meantime. */
-  terminate(orderId: string, runId: string, reason: string): Promise<void>;
-  drain: TemporalCalls['drain'];
-}
+export type OrderWorkflows = ReturnType<typeof createOrderWorkflows>;
+
+/** The newest run of an order's workflow. */
+export type DescribedRun = NonNullable<Awaited<ReturnType<OrderWorkflows['describe']>>>;
 
 /** Times in ms. */
 export function createOrderWorkflows(
@@ -130,22 +88,25 @@ export function createOrderWorkflows(
     encryptPayloads,
   }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
   { within, callIfUp, track, drain }: TemporalCalls = createTemporalCalls(client),
-): OrderWorkflows {
+) {
   const { workflow } = client;
   const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
 
-  const options = (order: Order) => orderOptions(order, encryptPayloads);
-  /** Of a run that reads the row: callers may have read it before it changed. */
-  const fromRow = (order: Order): [{ orderId: string }] => [{ orderId: order.id }];
+  /** Options of a run that reads the row: callers may have read it before it changed. */
+  const fromRow = (order: Order) => ({
+    ...orderOptions(order, encryptPayloads),
+    args: [{ orderId: order.id }] as [OrderWorkflowInput],
+  });
 
   async function update(order: Order, request: ChangeRequest): Promise<OrderState> {
-    const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>('orderWorkflow', {
-      ...options(order),
-      args: fromRow(order),
-    });
+    const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>(
+      'orderWorkflow',
+      fromRow(order),
+    );
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
+    const args: [ChangeRequest] = [{ ...request, context: currentRequestContext() }];
     try {
-      return await workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
+      return await workflow.executeUpdateWithStart(definition, { args, startWorkflowOperation });
     } catch (error) {
       if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
       throw refusalOf(error) ?? error;
@@ -166,13 +127,17 @@ export function createOrderWorkflows(
 
     drain,
 
-    async start(order, delayMs) {
+    /**
+     * Starts an order's workflow.
+     * @param delayMs how long the workflow waits for a first message before it runs; a plain signal does not end the wait
+     */
+    async start(order: Order, delayMs: number): Promise<void> {
       const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
       const startDelay = Math.round(Math.min(delayMs, untilExpiry));
       try {
         await within(startTimeoutMs, () =>
           workflow.start<typeof orderWorkflow>('orderWorkflow', {
-            ...options(order),
+            ...orderOptions(order, encryptPayloads),
             // A start that arrives after the order has closed does nothing.
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
             ...(startDelay > 0 && { startDelay }),
@@ -187,17 +152,18 @@ export function createOrderWorkflows(
       }
     },
 
-    async resume(order) {
+    /** Starts a run that reads the row, unless one is open. The row must not lack changes of the last run. */
+    async resume(order: Order): Promise<void> {
       await within(startTimeoutMs, () =>
         workflow.start<typeof orderWorkflow>('orderWorkflow', {
-          ...options(order),
+          ...fromRow(order),
           workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-          args: fromRow(order),
         }),
       );
     },
 
-    async query(orderId, timeoutMs) {
+    /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
+    async query(orderId: string, timeoutMs: number): Promise<OrderState | undefined> {
       try {
         const handle = workflow.getHandle(workflowId(orderId));
         return (await within(timeoutMs, () => handle.query(getOrderQuery))) ?? undefined;
@@ -207,7 +173,8 @@ export function createOrderWorkflows(
       }
     },
 
-    async describe(orderId, timeoutMs) {
+    /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
+    async describe(orderId: string, timeoutMs: number) {
       try {
         const run = await within(timeoutMs, () => workflow.getHandle(workflowId(orderId)).describe());
         const sellerId = run.typedSearchAttributes.get(sellerIdKey);
@@ -219,14 +186,23 @@ export function createOrderWorkflows(
       }
     },
 
-    change: (order, request) => track(change(order, request)),
+    /**
+     * Makes the workflow change the order.
+     * @returns the state once the change is saved
+     * @throws ChangeRefused, VersionDiffers, RunClosed, or NothingChanged; after any other error the outcome is unknown
+     */
+    change: (order: Order, request: ChangeRequest): Promise<OrderState> => track(change(order, request)),
 
-    async resendWebhook(order, eventId) {
+    /**
+     * Sends a webhook of the order once more.
+     * @returns false if the order has completed since `order` was read, or waits for `reconcile`: nothing is sent
+     * @throws NothingChanged
+     */
+    async resendWebhook(order: Order, eventId: string): Promise<boolean> {
       try {
         await callIfUp(startTimeoutMs, () =>
           workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
-            ...options(order),
-            args: fromRow(order),
+            ...fromRow(order),
             signal: resendWebhookSignal,
             signalArgs: [eventId],
           }),
@@ -238,7 +214,12 @@ export function createOrderWorkflows(
       return true;
     },
 
-    async resendWebhooks(selection) {
+    /**
+     * Resends many webhooks, some a second. One such workflow runs at a time for a seller, and one for all sellers.
+     * @returns the id of the workflow that does it
+     * @throws NothingChanged, or AlreadyRunning if the one before has not ended
+     */
+    async resendWebhooks(selection: WebhookSelection): Promise<string> {
       const { sellerId } = selection;
       const resendId = `resend-webhooks-${sellerId ?? 'all-sellers'}`;
       try {
@@ -260,7 +241,11 @@ export function createOrderWorkflows(
       return resendId;
     },
 
-    testWebhook: (webhookId) =>
+    /**
+     * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
+     * @throws NothingChanged, within a second
+     */
+    testWebhook: (webhookId: string): Promise<WebhookTestAttempt> =>
       callIfUp(TEST_TIMEOUT_MS, () =>
         workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
           taskQueue: ORDER_TASK_QUEUE,
@@ -270,7 +255,8 @@ export function createOrderWorkflows(
         }),
       ),
 
-    async terminate(orderId, runId, reason) {
+    /** Terminates a run. Does nothing if it has closed in the meantime. */
+    async terminate(orderId: string, runId: string, reason: string): Promise<void> {
       try {
         await within(startTimeoutMs, () => workflow.getHandle(workflowId(orderId), runId).terminate(reason));
       } catch (error) {
@@ -280,10 +266,10 @@ export function createOrderWorkflows(
   };
 }
 
-function refusalOf(error: unknown): ChangeRefused | VersionDiffers | CallNotMade | undefined {
+function refusalOf(error: unknown): ChangeRefused | VersionDiffers | NothingChanged | undefined {
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return undefined;
   const { type, message, details } = error.cause;
-  if (type === ROW_BEHIND) return new CallNotMade(message);
+  if (type === ROW_BEHIND) return new NothingChanged(message);
   if (type === VERSION_DIFFERS) return new VersionDiffers(message, details?.[0] as number);
   return type === CHANGE_REFUSED ? new ChangeRefused(message, details?.[0] as OrderStatus) : undefined;
 }

@@ -18,7 +18,6 @@ async function bundle(): Promise<void> {
   const { code } = await bundleWorkflowCode({
     payloadConverterPath: path.join(DIST, 'workflows/payload-converter.js'),
     workflowsPath: path.join(DIST, 'workflows/index.js'),
-    workflowInterceptorModules: [path.join(DIST, 'workflows/forward-request-context.js')],
     logger: {
       log: () => undefined,
       trace: () => undefined,

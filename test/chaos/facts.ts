@@ -79,7 +79,7 @@ export async function readFacts(
     text: `select o.id, seller_id as "sellerId", reference, amount_pence::float as "amountPence", version, status,
        (select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') from order_timeline t
         where t.order_id = o.id and event = 'cancel' and t.version is not null) as "cancelledAt",
-       workflow_version is not null as "isBehind",
+       behind_version is not null as "isBehind",
        (select coalesce(json_agg(json_build_object('version', version, 'event', event, 'from', from_status,
           'to', to_status) order by version), '[]')
         from order_timeline t where t.order_id = o.id and version is not null) as changes,

@@ -1,4 +1,4 @@
-import type { ProgressEvent } from '../../src/domain/status';
+import type { ProgressEvent } from '../../src/domain/order';
 
 /** `page`: what the customer's page says. */
 export type CallKind = 'create' | 'read' | 'page' | 'cancel' | ProgressEvent | 'resend';

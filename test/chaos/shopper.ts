@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ProgressEvent } from '../../src/domain/status';
+import type { ProgressEvent } from '../../src/domain/order';
 import type { TestSeller } from '../support/stack';
 import type { Caller, Reply, Request } from './caller';
 import type { CallKind, Ledger, Listed, OrderRecord } from './ledger';

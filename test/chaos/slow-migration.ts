@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { migrate } from '../../src/db/run-migrations';
-import { MIGRATIONS_FOLDER, readMigrationFiles } from '../../src/db/migration-files';
+import { MIGRATIONS_FOLDER, readMigrations } from '../../src/db/migrations';
 import { findTemporalCli } from '../../tools/local-stack/temporal-cli';
 import { insertClosedOrders } from '../bench/insert-orders';
 import { percentile } from '../bench/statistics';
@@ -92,7 +92,7 @@ async function applyAll(scene: Scene, folder: string): Promise<Applied[]> {
   const applied: Applied[] = [];
   for (const [index, [what, sql]] of FILES.entries()) {
     writeFileSync(path.join(folder, `${String(index + 2).padStart(4, '0')}_slow.sql`), sql);
-    const newest = (await readMigrationFiles(folder)).at(-1)!;
+    const newest = (await readMigrations(folder)).at(-1)!;
     const faults = migrationFaults(newest, '99.0.0');
     if (faults.length > 0) throw new Error(`${what}: ${faults.join('; ')}`);
     if (index === 0) await holdDump(url);

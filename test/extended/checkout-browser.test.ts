@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { saveBranding } from '../../src/checkout/db/branding';
-import { updateAccount } from '../../src/db/accounts';
+import { updateSeller } from '../../src/db/sellers';
 import { type Page as CheckoutPage, renderPage } from '../../src/checkout/layout';
 import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage, redirectPage } from '../../src/checkout/pages/complete';
@@ -30,7 +30,7 @@ const sizes: { url: string; bytes: number }[] = [];
 const { chromium, shop, newContext, visit, newOrder, startApplication, expectWebhooks } = useCustomers(stack, watch);
 
 beforeAll(async () => {
-  await updateAccount(stack.db, stack.seller.id, {
+  await updateSeller(stack.db, stack.seller.id, {
     name: 'Harbour & Pine',
     pricing: {
       representativeInterest: 12.9,

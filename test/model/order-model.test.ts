@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { PROGRESS_EVENTS } from '../../src/domain/status';
+import { PROGRESS_EVENTS } from '../../src/domain/order';
 import { inBatches } from '../support/in-batches';
 import { OrderModel, eventSequences } from '../support/order-model';
 import { timelineOf } from '../support/orders';

@@ -1,13 +1,14 @@
 import {
+  type OrderEvent,
+  type OrderFacts,
   type ChangeRequest,
   type Order,
-  type OrderFacts,
-  creation,
+  type OrderStatus,
   decide,
+  creation,
   stateOf,
   withChange,
 } from '../../src/domain/order';
-import type { OrderEvent, OrderStatus } from '../../src/domain/status';
 
 export const CREATED_AT = '2026-03-01T10:00:00.000Z';
 

@@ -1,4 +1,4 @@
-import { type MigrationFile, isContraction } from '../../src/db/migration-files';
+import { type Migration, isContraction } from '../../src/db/migrations';
 
 /** Takes away what the previous release uses. */
 const CONTRACTS = /^drop (?!index)|\brename\b|^alter table .*\bdrop column\b/;
@@ -31,7 +31,7 @@ const BLOCKING: [RegExp, string][] = [
  * so it finds the usual mistakes and not all of them.
  * @param release that the migration is part of
  */
-export function migrationFaults({ name, sql, transactional }: MigrationFile, release: string): string[] {
+export function migrationFaults({ name, sql, transactional }: Migration, release: string): string[] {
   const statements = statementsOf(sql);
   const created = new Set(
     statements.flatMap((text) => /^create (?:unlogged )?table (?:if not exists )?(\w+)/.exec(text)?.[1] ?? []),

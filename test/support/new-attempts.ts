@@ -1,6 +1,6 @@
 import type { Db } from '../../src/db/pool';
-import { type AttemptRecord, recordAttempt } from '../../src/db/webhook-attempts';
-import type { OrderEvent } from '../../src/domain/status';
+import { type AttemptRecord, recordAttempt } from '../../src/db/webhook-events';
+import type { OrderEvent } from '../../src/domain/order';
 import type { WebhookState } from '../../src/domain/webhook';
 import { insertNewOrder, saveChanges } from './new-orders';
 import { applyEvents } from './domain-orders';

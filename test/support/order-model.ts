@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { OrderEvent, OrderStatus } from '../../src/domain/status';
+import type { OrderEvent, OrderStatus } from '../../src/domain/order';
 
 /** What the product's documentation promises of an order, in ten lines: the tests compare the service with it. */
 export class OrderModel {

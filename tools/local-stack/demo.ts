@@ -2,10 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { saveBranding } from '../../src/checkout/db/branding';
-import { findAccount, updateAccount } from '../../src/db/accounts';
+import {
+  findSeller,
+  updateSeller,
+  createCheckoutKey,
+  createSellerKey,
+  findCaller,
+  insertSeller,
+} from '../../src/db/sellers';
 import type { Db } from '../../src/db/pool';
-import { insertWebhookSecret, activeWebhookSecrets } from '../../src/db/secrets';
-import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../src/db/sellers';
+import { insertWebhookSecret, findCredentials } from '../../src/db/secrets';
 import type { KeyRing } from '../../src/encryption/key-ring';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
 
@@ -34,7 +40,7 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
     (await findCaller(db, previous.CHECKOUT_API_KEY))
   ) {
     // A rotation replaces the older ones.
-    const [newest] = await activeWebhookSecrets(db, keys, previous.SELLER_ID);
+    const [newest] = (await findCredentials(db, keys, previous.SELLER_ID)).secrets;
     if (newest !== undefined) return { ...previous, WEBHOOK_SECRET: newest };
   }
   const id = randomUUID();
@@ -59,8 +65,8 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
 /** Every way back from the checkout leads to the shop, whose port can differ from the last start's. */
 async function setShop(db: Db, sellerId: string, shopUrl: string): Promise<void> {
   const page = `${shopUrl}/return`;
-  if ((await findAccount(db, sellerId))?.defaultRedirectUrl === page) return;
-  await updateAccount(db, sellerId, { defaultRedirectUrl: page, defaultCancelUrl: page });
+  if ((await findSeller(db, sellerId))?.defaultRedirectUrl === page) return;
+  await updateSeller(db, sellerId, { defaultRedirectUrl: page, defaultCancelUrl: page });
   await saveBranding(db, sellerId, { shopUrl: `${shopUrl}/` });
 }
 

@@ -1,4 +1,4 @@
-import '../../src/telemetry/start-tracing';
+import '../../src/telemetry/tracing';
 import path from 'node:path';
 import { loadConfig, loadEncryptionConfig, type Config } from '../../src/config';
 import { migrate } from '../../src/db/run-migrations';

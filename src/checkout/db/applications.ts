@@ -208,20 +208,16 @@ interface ApplicantBrowser {
   browserDigest: Buffer;
 }
 
-/** Returns for each pay link the browser of its order's application, or undefined if it has none. */
-export async function findApplicants(
-  db: DbClient,
-  payLinkIds: readonly string[],
-): Promise<(ApplicantBrowser | undefined)[]> {
-  const { rows } = await db.query<ApplicantBrowser & { payLinkId: string }>({
-    name: 'find_applicants',
-    text: `select o.pay_link_id as "payLinkId", o.id as "orderId", a.browser_digest as "browserDigest"
+/** Returns the browser of the application for a pay link, or undefined if there is none. */
+export async function findApplicant(db: DbClient, payLinkId: string): Promise<ApplicantBrowser | undefined> {
+  const { rows } = await db.query<ApplicantBrowser>({
+    name: 'find_applicant',
+    text: `select o.id as "orderId", a.browser_digest as "browserDigest"
            from checkout_order o join application a on a.order_id = o.id
-           where o.pay_link_id = any($1::uuid[]) and a.browser_digest is not null`,
-    values: [payLinkIds],
+           where o.pay_link_id = $1 and a.browser_digest is not null`,
+    values: [payLinkId],
   });
-  const found = new Map(rows.map((row) => [row.payLinkId, row]));
-  return payLinkIds.map((id) => found.get(id));
+  return rows[0];
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { OrderStatus } from '../../domain/status';
+import type { OrderStatus } from '../../domain/order';
 import { type Payment, type PaymentStatus, isCurrent } from '../domain/payment';
 import { type Db, type DbClient, inTransaction } from '../../db/pool';
 

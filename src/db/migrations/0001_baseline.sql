@@ -84,7 +84,7 @@ create table orders (
   webhooks_disabled boolean not null default false,
   -- The version that a workflow had when it found this row of a restored backup behind it; null for every other order.
   -- Until an operator has run `reconcile`, the order is not changed.
-  workflow_version integer,
+  behind_version integer,
   foreign key (seller_id, sandbox) references seller (id, sandbox)
 );
 -- A price change is a new order, and shops keep their order number: the reference of an UNSUCCESSFUL order is free
@@ -97,8 +97,8 @@ create index orders_by_seller_status on orders (seller_id, status, created_at de
 create index orders_by_reference on orders (reference, created_at desc, id desc);
 create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
 
--- Orders that are not restored completely: see `workflow_version`.
-create index orders_behind on orders (id) where workflow_version is not null;
+-- Orders that are not restored completely: see `behind_version`.
+create index orders_behind on orders (id) where behind_version is not null;
 
 -- Orders whose workflow is not started yet. Written with the order, deleted when the workflow is started.
 create table start_request (
@@ -120,7 +120,7 @@ create table order_timeline (
   from_status text,
   to_status text not null,
   actor text not null,
-  -- How the request was made: see `Channel` in src/domain/status.ts.
+  -- How the request was made: see `Channel` in src/domain/order.ts.
   channel text not null,
   reason text,
   -- How the customer pays, if it was reported with the event.

@@ -2,12 +2,16 @@ import type { Logger } from 'pino';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
 import { repeatJobs } from '../../concurrency';
 import type { Db } from '../../db/pool';
+import { logActions } from '../../db/operator-actions';
 import { deleteExpiredSecrets } from '../../db/secrets';
+import { flushLog, reportOperatorAction } from '../../telemetry/report';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 import { createLateStarts, createReplacements, createResumes } from './repair-orders';
 
 /** Rows that one statement changes. */
 const BATCH = 500;
+/** Shorter than Postgres waits for an idle transaction. */
+const FLUSH_TIMEOUT_MS = 5000;
 
 /** Times in ms. */
 interface BackgroundOptions {
@@ -22,7 +26,8 @@ interface BackgroundOptions {
 }
 
 /**
- * Runs what no workflow can do for itself: starts, resumes and replaces workflows, and deletes old data. Each job is a
+ * Runs what no workflow can do for itself: starts, resumes and replaces workflows, logs what operators did, and deletes
+ * old data. Each job is a
  * query and some calls, and safe to run in all workers at once.
  * @returns a function that stops the jobs and resolves once they have stopped
  */
@@ -33,9 +38,20 @@ export function startBackgroundJobs(options: BackgroundOptions): () => Promise<v
       [createLateStarts(options, startAfterMs), intervalMs],
       [createResumes(options), 4 * intervalMs],
       [createReplacements(options), 4 * intervalMs],
+      [() => logOperatorActions(db, log), intervalMs],
       [() => pruneIdempotencyKeys(db, idempotencyKeyDays, BATCH), 4 * intervalMs],
       [() => deleteExpiredSecrets(db), 4 * intervalMs],
     ],
     log,
   );
+}
+
+/** Writes what operators did by CLI to a worker's log: a CLI process ends, and its output is not collected. */
+function logOperatorActions(db: Db, log: Logger): Promise<void> {
+  // A restore needs these lines, also if LOG_LEVEL is higher.
+  const always = log.isLevelEnabled('info') || log.level === 'silent' ? log : log.child({}, { level: 'info' });
+  return logActions(db, BATCH, async (actions) => {
+    for (const action of actions) reportOperatorAction(always, action);
+    await flushLog(always, FLUSH_TIMEOUT_MS);
+  });
 }

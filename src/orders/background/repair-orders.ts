@@ -1,16 +1,15 @@
 import type { Logger } from 'pino';
-import { findOrdersById, findOrdersToResume } from '../../db/find-orders';
-import { deleteStartRequests, findWaitingOrders } from '../../db/start-requests';
+import { findOrder, findOrdersById, findWaitingOrders, isLeftToDo } from '../../db/find-orders';
 import type { Db } from '../../db/pool';
-import { markRowBehind } from '../../db/save-order';
-import { isFinal } from '../../domain/status';
+import { deleteStartRequests, markRowBehind } from '../../db/save-order';
+import { isFinal } from '../../domain/order';
 import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
-import type { ListedRun } from '../../temporal/list-runs';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 import { startDelayMs } from '../start-orders';
 
-/** Orders that one round handles, and calls that it makes at the same time. */
+/** Late orders that are read at once. */
 const BATCH = 200;
+/** Orders that a round handles at the same time. */
 const AT_ONCE = 4;
 /** How far back a round looks for closed runs: longer than workers are down for a deployment. */
 const LOOK_BACK_MS = 86_400_000;
@@ -37,7 +36,7 @@ export function createLateStarts({ db, workflows }: Dependencies, ageMs: number)
       const orders = await findOrdersById(db, await findWaitingOrders(db, ageMs, BATCH));
       found = orders.length;
       const started: string[] = [];
-      await forEach([orders], async (stored) => {
+      await forEach(orders.values(), async (stored) => {
         await workflows.start(stored, startDelayMs(orders.length));
         started.push(stored.id);
       }).finally(() => deleteStartRequests(db, started));
@@ -54,9 +53,9 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
   let since = Date.now() - LOOK_BACK_MS;
   return async () => {
     const startedAt = Date.now();
-    const toResume = async (runs: ListedRun[]) =>
-      findOrdersById(db, await findOrdersToResume(db, [...new Set(runs.map(({ orderId }) => orderId))]));
-    await forEach(inBatches(workflows.findClosedByForce(new Date(since)), toResume), async (order) => {
+    await forEach(workflows.findClosedByForce(new Date(since)), async ({ orderId }) => {
+      const order = (await isLeftToDo(db, orderId)) ? await findOrder(db, orderId) : undefined;
+      if (!order) return;
       const run = await workflows.describe(order.id, TIMEOUT_MS);
       if (run?.isRunning) {
         const saved = await workflows.query(order.id, TIMEOUT_MS);
@@ -85,53 +84,28 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
 /** Creates a function that replaces runs whose workflow tasks fail again and again, each at most once an hour. */
 export function createReplacements({ db, workflows, log }: Dependencies): () => Promise<void> {
   return async () => {
-    stuckRuns.set(await workflows.countStuck());
-    const withRow = async (runs: ListedRun[]) => {
-      const rows = await findOrdersById(
-        db,
-        runs.map(({ orderId }) => orderId),
-      );
-      return runs.flatMap((run) => rows.filter(({ id }) => id === run.orderId).map((row) => ({ run, row })));
-    };
-    await forEach(inBatches(workflows.findStuck(), withRow), async ({ run: { runId }, row: order }) => {
+    let stuck = 0;
+    await forEach(workflows.findStuck(), async ({ orderId, runId }) => {
+      stuck += 1;
+      const order = await findOrder(db, orderId);
       // An operator runs `reconcile`, which needs the changes of this run.
-      if (order.workflowVersion !== null) return;
+      if (order?.behindVersion !== null) return;
       if (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS))) return;
       log.error({ order_id: order.id, run_id: runId }, 'the workflow tasks of a run keep failing: replacing it');
       await workflows.terminate(order.id, runId, 'its workflow tasks keep failing');
       await workflows.resume(order);
       replacedRuns.inc({ reason: 'stuck' });
-    });
+    }).finally(() => stuckRuns.set(stuck));
   };
 }
 
-/** Reads the rows of some runs at a time. */
-async function* inBatches<T>(
-  runs: AsyncIterable<ListedRun>,
-  read: (batch: ListedRun[]) => Promise<T[]>,
-): AsyncGenerator<T[]> {
-  let batch: ListedRun[] = [];
-  for await (const run of runs) {
-    batch.push(run);
-    if (batch.length < BATCH) continue;
-    yield await read(batch);
-    batch = [];
-  }
-  if (batch.length > 0) yield await read(batch);
-}
-
 /** Handles some items at the same time. @throws the first error, after all have been tried */
-async function forEach<T>(
-  batches: Iterable<T[]> | AsyncIterable<T[]>,
-  handle: (item: T) => Promise<void>,
-): Promise<void> {
+async function forEach<T>(items: Iterator<T> | AsyncIterator<T>, handle: (item: T) => Promise<void>): Promise<void> {
   const errors: unknown[] = [];
-  for await (const batch of batches) {
-    const items = batch.values();
-    const work = async (): Promise<void> => {
-      for (const item of items) await handle(item).catch((error: unknown) => errors.push(error));
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-  }
+  const work = async (): Promise<void> => {
+    for (let next = await items.next(); next.done !== true; next = await items.next())
+      await handle(next.value).catch((error: unknown) => errors.push(error));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
   if (errors.length > 0) throw errors[0];
 }

@@ -5,7 +5,7 @@ import { temporal } from '@temporalio/proto';
 import { verifyWebhook } from '../../../packages/client/src/verify-webhook';
 import { loadCodecServerConfig, loadConfig } from '../../../src/config';
 import { startCodecServer } from '../../../src/codec-server';
-import { activeWebhookSecrets } from '../../../src/db/secrets';
+import { findCredentials } from '../../../src/db/secrets';
 import { createKeyRing, parseKeys } from '../../../src/encryption/key-ring';
 import { createLogger } from '../../../src/logger';
 import { createTemporalClient } from '../../../src/temporal/connection';
@@ -132,7 +132,7 @@ test('secrets are encrypted in Postgres, sign as before, and can be encrypted wi
     { key: newId, secrets: 2, encrypts: true },
   ]);
   const keys = createKeyRing(parseKeys(stdout.trim())!);
-  expect(await activeWebhookSecrets(stack.db, keys, stack.seller.id)).toEqual([stack.seller.webhookSecret]);
+  expect((await findCredentials(stack.db, keys, stack.seller.id)).secrets).toEqual([stack.seller.webhookSecret]);
   expectError(
     await runCli(['encryption', 'rotate'], { ...stack.env, ENCRYPTION_KEYS: '' }),
     1,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { revokeKey } from '../../../src/db/api-keys';
-import { activeWebhookSecrets, rotateWebhookSecret } from '../../../src/db/secrets';
+import { findCredentials, rotateWebhookSecret } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { demoSeller, writeEnv } from '../../../tools/local-stack/demo';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
@@ -36,7 +36,7 @@ test('a start after a rotation writes the webhook secret that signs now', async 
     const secret = generateWebhookSecret();
     await rotateWebhookSecret(db, NO_KEYS, seller, secret, overlapMs);
     expect(await start()).toEqual({ SELLER_ID: seller, ...before, WEBHOOK_SECRET: secret });
-    expect((await activeWebhookSecrets(db, NO_KEYS, seller))[0]).toBe(secret);
+    expect((await findCredentials(db, NO_KEYS, seller)).secrets[0]).toBe(secret);
   }
 });
 
@@ -47,7 +47,7 @@ test('a start creates a new seller if a key is revoked', async () => {
   await revokeKey(db, Number(rows[0]!.id), 'seller');
   const { SELLER_ID, WEBHOOK_SECRET } = await start();
   expect(SELLER_ID).not.toBe(before.SELLER_ID);
-  expect(await activeWebhookSecrets(db, NO_KEYS, SELLER_ID)).toEqual([WEBHOOK_SECRET]);
+  expect((await findCredentials(db, NO_KEYS, SELLER_ID)).secrets).toEqual([WEBHOOK_SECRET]);
 });
 
 test('sh and node --env-file read the same values from the file', async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { updateAccount } from '../../../src/db/accounts';
-import { createSellerKey } from '../../../src/db/sellers';
+import { updateSeller, createSellerKey } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
 import { createSeller, useStack } from '../../support/stack';
@@ -18,16 +17,16 @@ test("a seller's own amount limit applies to its new orders only, and never exce
       body: { data: { amount, reference: randomUUID() } },
     });
   expect((await create(500.01)).status).toBe(201);
-  await updateAccount(stack.db, limited.id, { maxOrderAmountPence: 50_000 });
+  await updateSeller(stack.db, limited.id, { maxOrderAmountPence: 50_000 });
   expect((await create(500)).status).toBe(201);
   const problem = expectProblem(await create(500.01), 422, 'invalid_request');
   expect(pointers(problem)).toEqual(['/data/amount too_big']);
   expect(problem.detail).toBe('/data/amount must be at most £500.00, the limit of your account.');
   expect((await stack.api.create({ amount: 500.01 })).status).toBe(201);
 
-  await updateAccount(stack.db, limited.id, { maxOrderAmountPence: 1_000_000 });
+  await updateSeller(stack.db, limited.id, { maxOrderAmountPence: 1_000_000 });
   expectProblem(await create(1000.01), 422, 'invalid_request');
-  await updateAccount(stack.db, limited.id, { maxOrderAmountPence: null });
+  await updateSeller(stack.db, limited.id, { maxOrderAmountPence: null });
   expect((await create(1000)).status).toBe(201);
 });
 
@@ -44,7 +43,7 @@ test.each([
       body: { data: { amount, reference } },
     });
   const first = await create('cart-1');
-  await updateAccount(stack.db, seller.id, change);
+  await updateSeller(stack.db, seller.id, change);
   const again = await create('cart-1');
   expect(again.status).toBe(201);
   expect(again.headers.get('idempotency-replayed')).toBe('true');
@@ -55,7 +54,7 @@ test.each([
 
 test('errors from account settings are reported with all other errors, one error for each field', async () => {
   const seller = await createSeller(stack.db, null);
-  await updateAccount(stack.db, seller.id, { maxOrderAmountPence: 50_000 });
+  await updateSeller(stack.db, seller.id, { maxOrderAmountPence: 50_000 });
   const errorsOf = async (body: unknown) => {
     const response = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
     return pointers(expectProblem(response, 422, 'invalid_request'));

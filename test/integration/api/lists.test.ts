@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { findOrder } from '../../../src/db/find-orders';
-import { saveChange } from '../../../src/db/save-order';
+import { storeChange } from '../../../src/db/save-order';
 import { decide } from '../../../src/domain/order';
 import { BASE } from '../../support/api';
 import { holdTransaction } from '../../support/database';
@@ -167,7 +167,7 @@ test('a poll by updated_from misses no change that is saved long after it was de
   const order = (await findOrder(stack.db, decidedEarly!))!;
   const change = decide(order, { event: 'cancel', actor: 'seller', channel: 'api', reason: null }, order.createdAt);
   if (typeof change === 'string') throw new Error(change);
-  await saveChange(stack.db, order.id, change);
+  await storeChange(stack.db, order.id, change);
   await until(async () => {
     await poll();
     return statuses.get(decidedEarly!) === 'UNSUCCESSFUL';
@@ -245,49 +245,10 @@ test.each([
   if (code === 'invalid_type') expect(detail).toBe(`?${parameter} must be given once.`);
 });
 
-test.each([
-  ['ASCII text', 'x'.repeat(16_000)],
-  ['multi-byte text', 'é'.repeat(8000)],
-  ['numbers that are longer in Postgres', Array(2000).fill(1e300)],
-])('a page of large orders with %s ends early, and the cursors lead to all orders', async (_, text) => {
-  const ids: string[] = [];
-  for (let count = 0; count < 40; count++) {
-    const body = { data: { amount: 12.5, reference: randomUUID(), meta_data: { text } } };
-    const created = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
-    ids.unshift(created.body.data.id);
+test('a page has as many orders as `limit`, however large their meta_data is', async () => {
+  for (let count = 0; count < 20; count++) {
+    const body = { data: { amount: 12.5, reference: randomUUID(), meta_data: { text: 'x'.repeat(16_000) } } };
+    await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
   }
-  const listed: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const page = await list({ limit: '100', ...(cursor !== '' && { cursor }) });
-    expect(Buffer.byteLength(page.text)).toBeLessThan(300_000);
-    expect(page.body.data[0].id).toBe(ids[listed.length]);
-    listed.push(...page.body.data.map(({ id }: { id: string }) => id));
-    cursor = page.body.next_cursor;
-  }
-  expect(listed).toEqual(ids);
-});
-
-test('a page of a timeline with large responses of a receiver ends early, and the cursors lead to all entries', async () => {
-  const id = await create();
-  const attempts = 120;
-  // JSON writes each control character in six bytes.
-  await stack.db.query(
-    `with event as (
-       insert into webhook_event (id, order_id, seller_id, sequence, body, state)
-       values (gen_random_uuid(), $1, $2, 1, '{}', 'delivered') returning id
-     )
-     insert into webhook_attempt (event_id, attempt, at, duration_ms, status, response_body, static_headers)
-     select id, attempt, now(), 1, 200, $3, false from event, generate_series(1, $4) attempt order by attempt`,
-    [id, seller.id, '\u0001'.repeat(1024), attempts],
-  );
-  const listed: (number | undefined)[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const query = `limit=100${cursor && `&cursor=${cursor}`}`;
-    const page = await stack.api.call('GET', `${BASE}/order/${id}/timeline/?${query}`, { key: seller.key });
-    expect(Buffer.byteLength(page.text)).toBeLessThan(300_000);
-    listed.push(...page.body.data.map(({ attempt }: { attempt?: number }) => attempt));
-    cursor = page.body.next_cursor;
-  }
-  // The first entry is the creation.
-  expect(listed).toEqual([undefined, ...Array.from({ length: attempts }, (_, index) => index + 1)]);
+  expect((await list({ limit: '20' })).body.data).toHaveLength(20);
 });

@@ -1,6 +1,5 @@
 import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-schemas';
-import { updateAccount } from '../../../src/db/accounts';
-import { insertSeller, createSellerKey } from '../../../src/db/sellers';
+import { updateSeller, insertSeller, createSellerKey } from '../../../src/db/sellers';
 import { type Api, BASE, apiOf } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
 import { createSeller, useStack } from '../../support/stack';
@@ -146,7 +145,7 @@ describe('cancel_url', () => {
     const seller = await createSeller(stack.db);
     const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
     expect(await cancelUrlOf(api, {})).toBeUndefined();
-    await updateAccount(stack.db, seller.id, { defaultCancelUrl: 'https://shop.example/cart' });
+    await updateSeller(stack.db, seller.id, { defaultCancelUrl: 'https://shop.example/cart' });
     // The API remembers the account of a key for a second.
     const changed = { ...seller, key: await createSellerKey(stack.db, seller.id) };
     const later = apiOf(stack.api.url, changed, stack.api.checkoutKey);

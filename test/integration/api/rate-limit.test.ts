@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { updateAccount } from '../../../src/db/accounts';
-import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
+import { createCheckoutKey, createSellerKey, updateSeller } from '../../../src/db/sellers';
 import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { holdDelays, moveClock } from '../../support/clock';
@@ -129,7 +128,7 @@ describe('a key', () => {
 describe('a seller whose account has its own limit', () => {
   test('gets that many requests per minute for all its keys together, instead of the limit per key', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '2' });
-    await updateAccount(database.db, seller.id, { rateLimit: 6 });
+    await updateSeller(database.db, seller.id, { rateLimit: 6 });
     const keys = [seller.key, await createSellerKey(database.db, seller.id)];
     const seen: ApiResponse[] = [];
     for (let index = 0; index < 8; index++) seen.push(await check(api, keys[index % 2]));
@@ -143,7 +142,7 @@ describe('a seller whose account has its own limit', () => {
 
   test('keeps its one-minute window even if the window of the service is shorter', async () => {
     const api = await startApi({ RATE_LIMIT_WINDOW_MS: '1000' });
-    await updateAccount(database.db, seller.id, { rateLimit: 1 });
+    await updateSeller(database.db, seller.id, { rateLimit: 1 });
     expect((await check(api)).status).toBe(200);
     moveClock(1500);
     expectRateLimited(await check(api), 'seller');
@@ -281,7 +280,7 @@ test('a list counts as one request for each 10 items of its limit, and a webhook
 
 test('a call that costs more than the limit takes the whole limit', async () => {
   const api = await startApi({});
-  await updateAccount(database.db, seller.id, { rateLimit: 10 });
+  await updateSeller(database.db, seller.id, { rateLimit: 10 });
   const testWebhook = () => api.call('POST', `${BASE}/seller/${seller.id}/webhook_test/`, { body: '{' });
   const { status, headers } = await testWebhook();
   expect([status, headers.get('RateLimit')]).toEqual([400, expect.stringMatching(/^"seller";r=0;/)]);

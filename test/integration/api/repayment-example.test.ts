@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { repaymentExampleSchema } from '../../../src/contracts/order-schemas';
-import { updateAccount } from '../../../src/db/accounts';
+import { updateSeller } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
 import { customerAt } from '../../support/checkout';
 import { expectProblem } from '../../support/problems';
@@ -33,7 +33,7 @@ test("the example follows the seller's pricing, as the checkout shows it", async
     representativeInterest: 12,
     promotions: [{ name: 'One month free', interestFreeDays: 30, validUntil: '2999-01-31' }],
   };
-  await updateAccount(stack.db, seller.id, { pricing });
+  await updateSeller(stack.db, seller.id, { pricing });
   const { data } = (await example('?amount=300', seller.id)).body;
   expect(data).toMatchObject({
     annual_interest: 12,
@@ -80,7 +80,7 @@ test.each([
 
 test("refuses an amount above the account's maximum", async () => {
   const seller = await sandboxSeller();
-  await updateAccount(stack.db, seller.id, { maxOrderAmountPence: 50_000 });
+  await updateSeller(stack.db, seller.id, { maxOrderAmountPence: 50_000 });
   expect((await example('?amount=500', seller.id)).status).toBe(200);
   const { errors } = expectProblem(await example('?amount=500.01', seller.id), 422, 'invalid_request');
   expect(errors).toEqual([

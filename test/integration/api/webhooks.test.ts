@@ -9,7 +9,7 @@ import {
   webhookSelectionSchema,
   webhookTestResultSchema,
 } from '../../../src/contracts/webhook-schemas';
-import { activeWebhookSecrets } from '../../../src/db/secrets';
+import { findCredentials } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Api, apiOf, BASE } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
@@ -369,7 +369,7 @@ describe('rotating the webhook secret', () => {
   test('returns 409 instead of ending one of five active secrets early, and names the time at which it is possible again', async () => {
     const first = (await rotate({ data: { overlap_seconds: 3600 } })).body.data;
     for (let count = 0; count < 3; count++) expect((await rotate()).status).toBe(200);
-    const secrets = await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id);
+    const { secrets } = await findCredentials(stack.db, NO_KEYS, other.seller.id);
     expect(secrets).toHaveLength(5);
     expect(secrets).toContain(first.webhook_secret);
     // A short overlap makes no room either.
@@ -380,7 +380,7 @@ describe('rotating the webhook secret', () => {
       expect(Number(response.headers.get('Retry-After'))).toBeLessThanOrEqual(3600);
       expect(Date.parse(/ends at (\S+);/.exec(detail)![1]!) - Date.now()).toBeLessThanOrEqual(3_600_000);
     }
-    expect(await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toEqual(secrets);
+    expect((await findCredentials(stack.db, NO_KEYS, other.seller.id)).secrets).toEqual(secrets);
     await stack.db.query(
       `update webhook_secret set expires_at = now() where seller_id = $1 and expires_at < now() + interval '1 hour'`,
       [other.seller.id],
@@ -388,7 +388,7 @@ describe('rotating the webhook secret', () => {
     expect((await rotate()).status).toBe(200);
     expectProblem(await rotate(), 409, 'too_many_webhook_secrets');
     expect((await rotate({ data: { overlap_seconds: 0 } })).status).toBe(200);
-    expect(await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toHaveLength(1);
+    expect((await findCredentials(stack.db, NO_KEYS, other.seller.id)).secrets).toHaveLength(1);
   });
 
   test('lets the sweep delete the secrets that have expired', async () => {
@@ -403,7 +403,7 @@ describe('rotating the webhook secret', () => {
   test('concurrently never leaves more than five active secrets', async () => {
     const responses = await Promise.all(Array.from({ length: 8 }, () => rotate()));
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 409, 409, 409, 409]);
-    expect(await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toHaveLength(5);
+    expect((await findCredentials(stack.db, NO_KEYS, other.seller.id)).secrets).toHaveLength(5);
     await rotate({ data: { overlap_seconds: 0 } });
   });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { activeWebhookSecrets } from '../../../src/db/secrets';
+import { findCredentials } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { BASE } from '../../support/api';
 import { expectError, runCli } from '../../support/cli';
@@ -100,7 +100,7 @@ test('webhooks resend resends nothing if one of the ids is unknown', async () =>
 test('webhook-secret rotate shows a new secret, and the older one stays active until the overlap ends', async () => {
   const seller = await createSeller(stack.db);
   const rotated = await json('webhook-secret', 'rotate', seller.id, '--overlap-hours', '0.5');
-  expect(await activeWebhookSecrets(stack.db, NO_KEYS, seller.id)).toEqual([
+  expect((await findCredentials(stack.db, NO_KEYS, seller.id)).secrets).toEqual([
     rotated.webhook_secret,
     seller.webhookSecret,
   ]);
@@ -108,7 +108,7 @@ test('webhook-secret rotate shows a new secret, and the older one stays active u
   expect(minutes).toBeGreaterThan(20);
   expect(minutes).toBeLessThanOrEqual(30);
   await json('webhook-secret', 'rotate', seller.id, '--overlap-hours', '0');
-  expect(await activeWebhookSecrets(stack.db, NO_KEYS, seller.id)).toHaveLength(1);
+  expect((await findCredentials(stack.db, NO_KEYS, seller.id)).secrets).toHaveLength(1);
 });
 
 test('webhook-secret rotate refuses a sixth active secret and reports when it is possible', async () => {
@@ -116,7 +116,7 @@ test('webhook-secret rotate refuses a sixth active secret and reports when it is
   for (let count = 0; count < 4; count++) await json('webhook-secret', 'rotate', seller.id);
   const run = await runCli(['webhook-secret', 'rotate', seller.id], { DATABASE_URL: stack.databaseUrl });
   expectError(run, 1, /5 webhook secrets are active, the maximum\. The first one ends at \d{4}-/);
-  expect(await activeWebhookSecrets(stack.db, NO_KEYS, seller.id)).toHaveLength(5);
+  expect((await findCredentials(stack.db, NO_KEYS, seller.id)).secrets).toHaveLength(5);
 });
 
 test('webhook-secret rotate reports that an unknown seller does not exist', async () => {

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { MIGRATIONS_FOLDER } from '../../../src/db/migration-files';
+import { MIGRATIONS_FOLDER } from '../../../src/db/migrations';
 import { type TestDatabase, createDatabase } from '../../support/database';
 import { useResource } from '../../support/use-resource';
 

@@ -1,4 +1,4 @@
-import { findWaitingOrders } from '../../../src/db/start-requests';
+import { findWaitingOrders } from '../../../src/db/find-orders';
 import { useDatabase } from '../../support/database';
 import { insertNewOrder, newSeller } from '../../support/new-orders';
 

@@ -1,5 +1,4 @@
-import { endUnsent } from '../../../src/db/webhook-attempts';
-import { findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
+import { endUnsent, findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
 import { DELIVERED, GONE, makeAttempt, orderWithWebhooks } from '../../support/new-attempts';
 import { saveChanges } from '../../support/new-orders';

@@ -68,7 +68,7 @@ test('a row of a restored backup is not resumed if a run of its order has comple
   await workflow(id).result();
   // The next round finds the terminated run again.
   await setBack(stack.db, id, 3, 'APPROVED');
-  const behind = async () => (await findOrder(stack.db, id))?.workflowVersion === 4;
+  const behind = async () => (await findOrder(stack.db, id))?.behindVersion === 4;
   await until(behind, 'the row waits for reconcile');
   expect((await stack.api.cancel(id)).status).toBe(503);
   expect(await runsOf(stack, id)).toHaveLength(2);

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CHECKOUT_BACKLOG } from '../../../src/checkout/background-jobs';
 import '../../../src/checkout/guard-providers';
-import { type WriteProbe, createPool, createWriteProbe } from '../../../src/db/pool';
-import { clearRowBehind, markRowBehind } from '../../../src/db/save-order';
-import { deleteStartRequests } from '../../../src/db/start-requests';
+import { type HealthCheck, createHealthCheck, createPool } from '../../../src/db/pool';
+import { clearRowBehind, deleteStartRequests, markRowBehind } from '../../../src/db/save-order';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
 import { PACKAGE_ROOT } from '../../../src/package';
@@ -18,13 +17,13 @@ import { applyEvents } from '../../support/domain-orders';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;
-let probe: WriteProbe;
+let health: HealthCheck;
 beforeAll(() => {
   pool = createPool(database.url, 2, () => undefined);
-  probe = createWriteProbe(database.url, () => undefined);
-  addGauges({ db: pool, checkDatabase: () => probe.check(), backlogs: [CHECKOUT_BACKLOG] }, 0);
+  health = createHealthCheck(database.url, () => undefined);
+  addGauges({ db: pool, checkDatabase: () => health.check(), backlogs: [CHECKOUT_BACKLOG] }, 0);
 });
-afterAll(() => Promise.all([pool.end(), probe.end()]));
+afterAll(() => Promise.all([pool.end(), health.end()]));
 
 const read = async (name: string, labels?: Record<string, string>) =>
   parseMetrics(await registry.metrics()).value(name, labels);
@@ -109,11 +108,11 @@ test('if `start_request` cannot be read, the backlog is missing, and Postgres is
 });
 
 test('Postgres is shown as down while it is read-only, beside the metrics that can be read', async () => {
-  const writable = probe;
-  probe = createWriteProbe(`${database.url}?options=-c%20default_transaction_read_only%3Don`, () => undefined);
+  const writable = health;
+  health = createHealthCheck(`${database.url}?options=-c%20default_transaction_read_only%3Don`, () => undefined);
   const { names, value } = parseMetrics(await registry.metrics());
-  await probe.end();
-  probe = writable;
+  await health.end();
+  health = writable;
   expect(value('order_service_postgres_up')).toBe(0);
   expect(names).toContain('order_service_orders_waiting');
   await until(isUp, 'Postgres is shown as up');

@@ -2,7 +2,7 @@ import pino from 'pino';
 import { insertWebhookSecret } from '../../../src/db/secrets';
 import { findWebhookEvent } from '../../../src/db/webhook-events';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
-import type { OrderEvent } from '../../../src/domain/status';
+import type { OrderEvent } from '../../../src/domain/order';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
 import { RetryLater, createDelivery } from '../../../src/webhooks/deliver';

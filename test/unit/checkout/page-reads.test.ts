@@ -1,7 +1,7 @@
 import { createPageReads } from '../../../src/checkout/page-reads';
 
 test('a page that has waited too long for its turn returns service_unavailable, and pages of other sellers do not', async () => {
-  const reads = createPageReads({ findSellers: () => Promise.resolve([]) }, 50);
+  const reads = createPageReads({ findSeller: () => Promise.resolve(undefined) }, 50);
   let end = (): void => undefined;
   const running = ['a', 'a', 'a'].map((seller) => reads.run(seller, () => new Promise<void>((done) => (end = done))));
   await expect(reads.run('a', () => Promise.resolve())).rejects.toMatchObject({

@@ -33,6 +33,12 @@ describe('meta_data', () => {
     expect(errorsOfData({ meta_data: ofBytes(16 * 1024 + 4, '😀') })).toEqual(['/data/meta_data too_big']);
   });
 
+  test('a number with an exponent counts with all its digits, which Postgres stores', () => {
+    expect(errorsOfData({ meta_data: { a: Array(40).fill(1e300) } })).toEqual([]);
+    expect(errorsOfData({ meta_data: { a: Array(60).fill(1e300) } })).toEqual(['/data/meta_data too_big']);
+    expect(errorsOfData({ meta_data: { a: Array(60).fill(1e-300) } })).toEqual(['/data/meta_data too_big']);
+  });
+
   test('32 levels are accepted, and both 33 and 100,000 levels are refused with too_deep', () => {
     expect(errorsOfData({ meta_data: nested(32) })).toEqual([]);
     expect(errorsOfData({ meta_data: nested(33) })).toEqual(['/data/meta_data too_deep']);

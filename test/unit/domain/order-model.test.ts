@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { decide, isStatusChange, sequenceOf, withChange } from '../../../src/domain/order';
-import { ACTORS, type OrderEvent } from '../../../src/domain/status';
+import { type OrderEvent, decide, ACTORS, isStatusChange, sequenceOf, withChange } from '../../../src/domain/order';
 import { OrderModel, eventSequences } from '../../support/order-model';
 import { ORDER, atMinute } from '../../support/domain-orders';
 

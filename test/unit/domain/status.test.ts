@@ -1,13 +1,13 @@
 import {
   type OrderEvent,
   type OrderStatus,
-  ORDER_EVENTS,
   ORDER_STATUSES,
-  TRANSITIONS,
-  isFinal,
   isProgressEvent,
+  ORDER_EVENTS,
+  isFinal,
   transition,
-} from '../../../src/domain/status';
+  TRANSITIONS,
+} from '../../../src/domain/order';
 
 /** The table of section 3 of the specification: the status after each event, in the order of ORDER_STATUSES. */
 const NO = undefined;

@@ -1,5 +1,5 @@
 import { FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem-table';
-import { ACTORS, CHANNELS } from '../../../src/domain/status';
+import { ACTORS, CHANNELS } from '../../../src/domain/order';
 import type { ApiResponse } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 

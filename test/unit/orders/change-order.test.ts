@@ -1,11 +1,15 @@
 import type { StoredOrder } from '../../../src/db/find-orders';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { cancelOrder } from '../../../src/orders/change-order';
-import { CallNotMade, TooManyChanges } from '../../../src/temporal/calls';
+import { NothingChanged, TooManyChanges } from '../../../src/temporal/calls';
 import { IN_STATUS } from '../../support/domain-orders';
 
 const FAILURES: [string, Error, RegExp][] = [
-  ['nothing changed if the call was not made', new CallNotMade('down'), /^Orders cannot be changed.*Nothing changed\./],
+  [
+    'nothing changed if the call was not made',
+    new NothingChanged('down'),
+    /^Orders cannot be changed.*Nothing changed\./,
+  ],
   [
     "the seller's other changes run if it has waited for them",
     new TooManyChanges('busy'),
@@ -16,9 +20,8 @@ const FAILURES: [string, Error, RegExp][] = [
 
 test.each(FAILURES)('a change that fails states its outcome: %s', async (_, error, detail) => {
   const deps = { workflows: { change: () => Promise.reject(error) } } as unknown as OrderDependencies;
-  const problem: unknown = await cancelOrder(deps, {
-    ...IN_STATUS.PENDING,
-    workflowVersion: null,
-  } as unknown as StoredOrder).catch((thrown: unknown) => thrown);
+  const stored = { ...IN_STATUS.PENDING, behindVersion: null } as unknown as StoredOrder;
+  const by = { actor: 'seller', channel: 'api', reason: null } as const;
+  const problem: unknown = await cancelOrder(deps, stored, by).catch((thrown: unknown) => thrown);
   expect(problem).toMatchObject({ code: 'service_unavailable', message: expect.stringMatching(detail) });
 });

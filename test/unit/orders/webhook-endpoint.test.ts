@@ -1,9 +1,9 @@
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { testWebhook } from '../../../src/orders/webhook-endpoint';
-import { CallNotMade } from '../../../src/temporal/calls';
+import { NothingChanged } from '../../../src/temporal/calls';
 
 const FAILURES: [string, Error, RegExp][] = [
-  ['nothing was sent if the call was not made', new CallNotMade('down'), /Nothing was sent\..* is safe/],
+  ['nothing was sent if the call was not made', new NothingChanged('down'), /Nothing was sent\..* is safe/],
   ['it may have been sent after any other error', new Error('deadline'), /^(?!.* is safe).*may have been sent/],
 ];
 

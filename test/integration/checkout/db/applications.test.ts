@@ -17,8 +17,7 @@ import {
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
 import type { LenderDecision } from '../../../../src/checkout/domain/application';
-import type { PaymentTerm } from '../../../../src/domain/order';
-import type { OrderEvent } from '../../../../src/domain/status';
+import type { OrderEvent, PaymentTerm } from '../../../../src/domain/order';
 import { useDatabase } from '../../../support/database';
 import { insertNewOrder, saveChanges } from '../../../support/new-orders';
 import { applyEvents } from '../../../support/domain-orders';

@@ -7,7 +7,7 @@ import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
 import { cancelPayment, createPayment } from '../../../../src/checkout/customer-payments';
 import type { Checkout, CheckoutDependencies } from '../../../../src/checkout/hosted-checkout';
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
-import { CallNotMade } from '../../../../src/temporal/calls';
+import { NothingChanged } from '../../../../src/temporal/calls';
 import { useDatabase } from '../../../support/database';
 import { insertNewOrder, saveChanges } from '../../../support/new-orders';
 import { applyEvents } from '../../../support/domain-orders';
@@ -45,7 +45,7 @@ test('an order whose customer begins to pay while Temporal is unavailable does n
   const { id } = await insertNewOrder(db, {}, { expiresAfterMs: 60_000 });
   await saveChanges(db, applyEvents((await findOrder(db, id))!, 'signup_started'));
   await upsertPaymentTerm(db, id, 'PAY_NOW');
-  const proceed = () => Promise.reject(new CallNotMade('down'));
+  const proceed = () => Promise.reject(new NothingChanged('down'));
   const core = { holdExpiry: (orderId: string, until: Date) => holdOrder(db, orderId, until) };
   const deps = { db, core, workflows: { proceed }, log: pino({ level: 'silent' }) } as unknown as CheckoutDependencies;
   const checkout = { order: await findOrder(db, id) } as unknown as Checkout;

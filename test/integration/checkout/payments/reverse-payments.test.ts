@@ -12,7 +12,7 @@ import {
 } from '../../../../src/checkout/db/payments';
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
 import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
-import type { Channel, OrderEvent } from '../../../../src/domain/status';
+import type { OrderEvent, Channel } from '../../../../src/domain/order';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../../src/checkout/payments/payment-provider';
 import { refreshPayment } from '../../../../src/checkout/payments/settle-payment';
 import { createSandboxBank } from '../../../../src/checkout/payments/sandbox-bank';
