@@ -25,20 +25,17 @@ async function sendTo(origin: string, ca?: string, timeoutMs = LONG_TIMEOUT_MS) 
 }
 
 describe('a webhook over TLS', () => {
-  test('is delivered under the requested host name, also over a resumed session', async () => {
+  test('is delivered under the requested host name', async () => {
     const names: unknown[] = [];
-    const resumed: boolean[] = [];
     const receiver = await startRecordingTlsServer(trusted, (request, response) => {
       const socket: any = request.socket;
       names.push(socket.servername);
-      resumed.push(socket.isSessionReused());
       response.end('thanks');
     });
     for (const attempt of await sendTo(`https://hook.example:${receiver.port}`, trusted.cert)) {
       expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null, address: '127.0.0.1' });
     }
     expect(names).toEqual(['hook.example', 'hook.example']);
-    expect(resumed).toEqual([false, true]);
   });
 
   test('to a host with a trailing dot is delivered, under its name without the dot', async () => {
