@@ -87,15 +87,18 @@ export function amount({ maxAmountPence }: OrderRules) {
       minimum: 0.01,
       maximum: penceToPounds(maxAmountPence),
     })
-    .transform((pounds, context) => {
-      // The limit is checked on the nearest penny, because a very large amount may have no exact value in pence.
-      const nearest = Math.round(pounds * 100);
-      if (pounds <= 0) return refuse(context, 'too_small', 'must be greater than 0');
-      if (nearest > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
-      const pence = poundsToPence(pounds);
-      return pence || refuse(context, 'invalid_amount', 'must be in pounds with at most 2 decimal places');
-    });
+    .transform(toPence(maxAmountPence));
 }
+
+/** Parses pounds to pence in a transform. */
+export const toPence = (maxAmountPence: number) => (pounds: number, context: z.RefinementCtx) => {
+  // The limit is checked on the nearest penny, because a very large amount may have no exact value in pence.
+  const nearest = Math.round(pounds * 100);
+  if (pounds <= 0) return refuse(context, 'too_small', 'must be greater than 0');
+  if (nearest > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
+  const pence = poundsToPence(pounds);
+  return pence || refuse(context, 'invalid_amount', 'must be in pounds with at most 2 decimal places');
+};
 
 export const paymentTerms = z
   .array(paymentTerm)
