@@ -71,7 +71,6 @@ export function failure(error: AttemptError, detail: string): Classification {
 }
 
 const BY_CODE: [RegExp, AttemptError][] = [
-  [/^ERR_INTERRUPTED$/, 'interrupted'],
   [/^ETIMEDOUT$/, 'timeout'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*|ERR_ADDRESS_REFUSED)$/, 'dns'],
   [/^ECONNREFUSED$/, 'refused'],

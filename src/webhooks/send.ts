@@ -1,19 +1,14 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Connection, type ConnectionOptions, openConnection } from './address-guard';
-import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt, type Classification } from './attempt';
+import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt } from './attempt';
 import { readResponse } from './response-limits';
-import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
+import { checkWebhookUrl } from './webhook-url';
 import { webhookHeaders } from './sign';
 
 export interface SenderOptions extends ConnectionOptions {
   /** For a whole attempt. */
   timeoutMs: number;
-  /**
-   * If the deadline is noticed this late, in ms, the process was frozen, or too busy: the receiver may have answered in
-   * time. Default: 1000.
-   */
-  frozenAfterMs?: number;
 }
 
 export interface WebhookRequest {
@@ -47,24 +42,25 @@ const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
  * Each attempt opens its own connection: a receiver may close a kept-alive connection at the moment of reuse, which
  * fails a delivery for no reason, and address, timing and errors belong to one attempt.
  */
-export function createWebhookSender({ timeoutMs, frozenAfterMs = 1000, ...options }: SenderOptions): WebhookSender {
+export function createWebhookSender({ timeoutMs, ...options }: SenderOptions): WebhookSender {
   async function send(request: WebhookRequest): Promise<Attempt> {
     const start = performance.now();
     const elapsedMs = () => Math.round(performance.now() - start);
     const result = { ...emptyAttempt(), hasStaticHeaders: request.headers !== undefined };
-    const refusal = refuseUrl(request.url, options.policy);
-    if (refusal !== undefined) return { ...result, ...refusal };
+    // The policy or the rules can be stricter than when the URL was accepted.
+    const reason = checkWebhookUrl(request.url, options.policy);
+    if (reason !== undefined) return { ...result, ...failure('invalid_url', `the URL ${reason}`) };
 
     const late = new AbortController();
-    const lateError = () => (elapsedMs() > timeoutMs + frozenAfterMs ? interruptedError() : timeoutError(timeoutMs));
+    const lateError = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
     // A process that was frozen first reads what has arrived.
-    const deadline = setTimeout(() => setImmediate(() => late.abort(lateError())), timeoutMs);
+    const deadline = setTimeout(() => setImmediate(() => late.abort(lateError)), timeoutMs);
     let connection: Connection | undefined;
     try {
       const url = new URL(request.url);
       connection = await openConnection(url, options, late.signal);
       // A process that was frozen gets here after the deadline, when another attempt may be running.
-      if (elapsedMs() > timeoutMs) throw lateError();
+      if (elapsedMs() > timeoutMs) throw lateError;
       result.connectedMs = elapsedMs();
       result.address = connection.socket.remoteAddress ?? null;
       const response = await post(url, request, connection);
@@ -80,7 +76,7 @@ export function createWebhookSender({ timeoutMs, frozenAfterMs = 1000, ...option
       }
       result.responseBody = await readResponse(response);
     } catch (error) {
-      Object.assign(result, classifyError(late.signal.aborted ? late.signal.reason : error));
+      Object.assign(result, classifyError(late.signal.aborted ? lateError : error));
     } finally {
       clearTimeout(deadline);
       connection?.socket.destroy();
@@ -124,14 +120,6 @@ function post(url: URL, request: WebhookRequest, { socket, checkBytesRead }: Con
   });
 }
 
-/** The policy or the rules can be stricter than when the URL was accepted, so each attempt checks it. */
-function refuseUrl(url: string, policy: AddressPolicy): Classification | undefined {
-  const reason = checkWebhookUrl(url, policy);
-  if (reason === undefined) return undefined;
-  const malformed = checkWebhookUrl(url, { ...policy, allowPrivate: true }) !== undefined;
-  return failure(malformed ? 'invalid_url' : 'address_refused', `the URL ${reason}`);
-}
-
 /**
  * The wait of a `Retry-After` header (RFC 9110) in milliseconds, from 0 to 24 hours: seconds, or a date in one of the
  * formats with a zone. Null for a missing or malformed header. If there are several, the first is used.
@@ -141,15 +129,6 @@ export function parseRetryAfter(value: string | string[] | undefined, nowMs: num
   const text = (Array.isArray(value) ? value[0] : value)?.trim() ?? '';
   const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : text.endsWith(' GMT') ? Date.parse(text) - nowMs : NaN;
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
-}
-
-function timeoutError(timeoutMs: number): Error {
-  return Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
-}
-
-/** This service ended the attempt, which shows nothing about the receiver. */
-function interruptedError(): Error {
-  return Object.assign(new Error('the service was interrupted during the attempt'), { code: 'ERR_INTERRUPTED' });
 }
 
 /** An answer that no parser can read. */

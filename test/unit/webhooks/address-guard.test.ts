@@ -58,7 +58,7 @@ describe('a guarded connection', () => {
     const url = `http://${host}:${receiver.port}/`;
     const lookup = lookupReturning(['127.0.0.1']);
     const attempt = await sender({ policy: httpToo, lookup }).send(webhook(url));
-    expect([attempt.error, receiver.sockets.length]).toEqual(['address_refused', 0]);
+    expect([attempt.error, receiver.sockets.length]).toEqual(['invalid_url', 0]);
     expect(await connect(url, httpToo, lookup)).not.toBe('connected');
     expect(receiver.received).toHaveLength(0);
   });
