@@ -291,7 +291,7 @@ export const FIELD_ERRORS = {
     'The value is not an allowed URL: its syntax, its scheme, a user name, or a private address for webhooks.',
   invalid_characters:
     'The text contains control characters, line breaks, NUL or invalid Unicode; or a reference contains invisible ' +
-    'characters, two spaces in a row, or spaces other than the ordinary one.',
+    'characters, as some emoji do, two spaces in a row, or spaces other than the ordinary one.',
   surrounding_blanks: 'The text starts or ends with whitespace.',
   too_small: 'The value is below the minimum, or a text or list is empty.',
   too_big: 'The value, text or list exceeds the limit of the service or of your account.',
