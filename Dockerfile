@@ -13,7 +13,7 @@ COPY workflows workflows
 COPY activities activities
 COPY docs docs
 COPY examples examples
-COPY tools/build.mjs tools/guides.mjs tools/is-built.mjs tools/
+COPY tools/build.mjs tools/guides.css tools/guides.mjs tools/is-built.mjs tools/
 RUN npm run build
 
 FROM ${NODE_IMAGE} AS dependencies

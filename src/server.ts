@@ -58,7 +58,7 @@ export async function startServer(
   const { workflows, starter, keys } = deps;
   let hasStarted = false;
   let isStopping = false;
-  const limits = createRateLimits(db, config.rateLimits, log);
+  const limits = createRateLimits(config.rateLimits);
   const common = { limits, limitHeaders: limitHeaders(config.http.maxHeaderBytes) };
   if (config.production && sandbox && !lenders.live)
     log.warn('HOSTED_CHECKOUT=true: the hosted checkout serves sandbox accounts only');

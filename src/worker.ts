@@ -211,7 +211,7 @@ function createWorkers(
 function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise<HttpServer> {
   const app = new Koa();
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
-  app.use(healthRoutes(checks).router.routes());
+  app.use(healthRoutes(checks).routes());
   const onError = (error: Error) => log.error({ err: error }, 'health server error');
   return listen(app, config.workerHealthPort, config.host, config.http, onError);
 }

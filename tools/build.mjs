@@ -1,10 +1,10 @@
-// Compiles the sources without a type check, bundles the workflow code, renders the guides, and copies the files that the
+// Compiles the sources without a type check, bundles the workflow code, renders the documentation, and copies the files that the
 // compiled code reads at run time to dist/.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { transformFile } from '@swc/core';
-import { renderGuides } from './guides.mjs';
+import { writeDocs } from './guides.mjs';
 import { STAMP, lastChange, timeOf } from './is-built.mjs';
 
 const startedAt = new Date();
@@ -57,8 +57,6 @@ try {
   process.exit(1);
 }
 for (const file of files) if (/^src\b.*\.(sql|css)$/.test(file)) copyFileSync(file, path.join('dist', file));
-// Of the package, the service needs this one file, and none of its dependencies.
-copyFileSync('node_modules/@scalar/fastify-api-reference/dist/js/standalone.js', 'dist/scalar.js');
-writeFileSync('dist/guides.json', JSON.stringify(renderGuides()));
+writeDocs('dist/docs', 'dist/guides.json');
 writeFileSync(STAMP, '');
 setTime([STAMP]);

@@ -1,6 +1,8 @@
-// Renders the guides for sellers, and the examples that they link to, for /docs/.
-import { readFileSync, readdirSync, statSync } from 'node:fs';
+// Writes the pages at /docs/: the API reference, the guides for sellers, and the examples that they link to.
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import escapeHtml from 'escape-html';
 import { marked } from 'marked';
 
 /**
@@ -18,6 +20,8 @@ export const GUIDES = [
   'going-live',
 ].map((name) => `docs/sellers/${name}.md`);
 const EXAMPLES = 'examples';
+/** The library that displays the API reference. Of the package, the service needs this one file, and no dependency. */
+const SCALAR = 'node_modules/@scalar/fastify-api-reference/dist/js/standalone.js';
 /** The language of a code block for each extension of the examples. */
 const LANGUAGES = { '.mjs': 'js', '.php': 'php', '.py': 'python', '.java': 'java', '.go': 'go', '.http': 'http' };
 
@@ -79,11 +83,108 @@ function examplesPage(folder) {
   return render(folder, folder, [`# Files of ${folder}`, ...blocks].join('\n\n'));
 }
 
-/** Every page with its path below /docs/, its title, its sections and its HTML; guides first. */
-export function renderGuides() {
+const urlOf = ({ name }) => `/docs/${name}/`;
+
+function menu(guides, current) {
+  const items = guides.map((guide) => {
+    const mark = guide === current ? ' aria-current="page"' : '';
+    return `<li><a href="${urlOf(guide)}"${mark}>${escapeHtml(guide.title)}</a></li>`;
+  });
+  return `<ul>${items.join('')}</ul>`;
+}
+
+const page = (title, head, body) => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${escapeHtml(title)}</title>
+    <link rel="icon" href="data:,">
+    ${head}
+  </head>
+  <body>
+    ${body}
+  </body>
+</html>
+`;
+
+const guidePage = (guides, guide) =>
+  page(
+    `${guide.title}: Order service`,
+    '<link rel="stylesheet" href="/docs/guides.css">',
+    `<nav aria-label="Documentation"><a href="/docs/">API reference and search</a>${menu(guides, guide)}</nav>
+    <main>${guide.html}</main>`,
+  );
+
+const referencePage = (guides, library) =>
+  page(
+    'Order service: API reference',
+    '',
+    `<noscript>
+      This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>, and these pages need none:
+      ${menu(guides)}
+    </noscript>
+    <div id="docs"></div>
+    <script src="${library}"></script>
+    <script src="page.js"></script>`,
+  );
+
+/**
+ * Scalar displays the document, with a tag for each guide: its search finds tags by name and text. No fonts, telemetry,
+ * proxy or assistant of other hosts. Scalar makes the samples from the document.
+ */
+const referenceScript = (guides) => `const guides = ${JSON.stringify(guides.map(toTag))};
+const names = (tags) => tags.map(({ name }) => name);
+fetch('/openapi.json').then((response) => response.json()).then((document) => {
+  document['x-tagGroups'] = [{ name: 'Guides', tags: names(guides) }, { name: 'API', tags: names(document.tags) }];
+  document.tags = [...guides, ...document.tags];
+  // The library would offer the document with the guides for download.
+  document.info.description += '\\n\\n**[OpenAPI document](/openapi.json)**';
+  Scalar.createApiReference('#docs', {
+    content: document,
+    withDefaultFonts: false,
+    telemetry: false,
+    showDeveloperTools: 'never',
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    hideClientButton: true,
+    defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+    hideModels: true,
+    documentDownloadType: 'none',
+    orderSchemaPropertiesBy: 'preserve',
+    operationTitleSource: 'summary',
+    customCss: ':root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace }',
+  });
+});
+`;
+
+function toTag(guide) {
+  const sections = guide.sections.map(({ id, title }) => `- [${title}](${urlOf(guide)}#${id})`);
+  const description = [guide.summary, `**[Read the guide](${urlOf(guide)})**`, sections.join('\n')].join('\n\n');
+  return { name: `guide-${guide.name}`, 'x-displayName': guide.title, description };
+}
+
+/**
+ * Writes the files of /docs/ to a folder, and names and titles of the guides to a JSON file. The examples are not in the
+ * menu.
+ */
+export function writeDocs(folder, list) {
+  const guides = GUIDES.map((file) => render(nameOf(file), file, readFileSync(file, 'utf8')));
   const folders = readdirSync(EXAMPLES, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return {
-    guides: GUIDES.map((file) => render(nameOf(file), file, readFileSync(file, 'utf8'))),
-    examples: [EXAMPLES, ...folders.map(({ name }) => `${EXAMPLES}/${name}`)].map(examplesPage),
+  const examples = [EXAMPLES, ...folders.map(({ name }) => `${EXAMPLES}/${name}`)].map(examplesPage);
+  const scalar = readFileSync(SCALAR);
+  const library = `scalar-${createHash('sha256').update(scalar).digest('base64url').slice(0, 22)}.js`;
+  const files = {
+    'index.html': referencePage(guides, library),
+    'page.js': referenceScript(guides),
+    'guides.css': readFileSync('tools/guides.css'),
+    [library]: scalar,
   };
+  for (const guide of [...guides, ...examples]) files[`${guide.name}/index.html`] = guidePage(guides, guide);
+  rmSync(folder, { recursive: true, force: true });
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+    writeFileSync(path.join(folder, name), content);
+  }
+  writeFileSync(list, JSON.stringify(guides.map(({ name, title }) => ({ name, title }))));
 }

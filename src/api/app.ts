@@ -7,12 +7,11 @@ import { VERSION } from '../package';
 import { createAuthentication } from './authenticate';
 import { createBodyReaders } from './input';
 import type { State } from './context';
-import { docsRoutes } from './docs-routes';
-import { GUIDES } from './docs-page';
+import { GUIDES, docsRoutes } from './docs-routes';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
-import { mount, unknownPath } from './paths';
+import { answerUnrouted } from './paths';
 import { renderProblems, signResponses } from './responses';
 import type { RateLimits } from './rate-limit';
 import { requestTelemetry } from './request-telemetry';
@@ -55,23 +54,19 @@ export function createApp(options: AppOptions): Koa<State> {
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems(api.publicUrl));
   app.use(options.limitHeaders);
-  const { router: healthRouter, slowDown } = healthRoutes(health);
-  mount(app, healthRouter, slowDown);
+  app.use(healthRoutes(health).routes());
   const authenticate = createAuthentication(deps.db, limits);
-  const count = authenticate('none');
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
   const bodies = createBodyReaders(maxBodyBytes);
   const limitLists = limitInFlight(AT_ONCE);
   const limitLocks = limitInFlight(AT_ONCE);
   const limitTests = limitInFlight(AT_ONCE);
   for (const basePath of api.basePaths) {
-    mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists, quote), count);
-    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
+    app.use(orderRoutes(basePath, deps, authenticate, bodies, limitLists, quote).routes());
+    app.use(webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }).routes());
   }
-  app.use(count);
-  mount(app, docsRoutes(document));
-  app.use(({ path }) => {
-    throw unknownPath(path, api.basePaths);
-  });
+  app.use(authenticate('none'));
+  app.use(docsRoutes(document).routes());
+  app.use(answerUnrouted(api.basePaths));
   return app;
 }

@@ -1,55 +1,70 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Router from '@koa/router';
 import { PACKAGE_ROOT } from '../package';
 import type { OpenApiDocument } from '../contracts/openapi/document';
 import type { Context, State } from './context';
-import {
-  GUIDE_POLICY,
-  REFERENCE_POLICY,
-  renderGuide,
-  renderReference,
-  renderScript,
-  EXAMPLES,
-  GUIDES,
-} from './docs-page';
 
-/** The library that displays the document. `npm run build` copies it. */
-const SCALAR = path.join(PACKAGE_ROOT, 'dist/scalar.js');
+/** `npm run build` writes the documentation: see tools/guides.mjs. */
+const DOCS = path.join(PACKAGE_ROOT, 'dist/docs');
 
-const STYLESHEET = path.join(__dirname, 'guides.css');
+/** The guides for sellers, in the order of the menu. They are at `/docs/<name>/`. */
+export const GUIDES = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'dist/guides.json'), 'utf8')) as {
+  name: string;
+  title: string;
+}[];
+
+/** The files of the documentation by their paths. */
+export const PAGES = new Map(
+  readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
+    .filter((name) => path.extname(name) !== '')
+    .map((name) => [`/docs/${name}`.replace(/\/index\.html$/, ''), path.join(DOCS, name)]),
+);
+
+/**
+ * Everything on the page is same-origin. Scalar, the library that displays the document, sets its styles by script,
+ * which needs 'unsafe-inline' for styles. Scripts are files of this server only.
+ */
+const REFERENCE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The guides need no script. */
+const GUIDE_POLICY = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
 export function docsRoutes(document: OpenApiDocument): Router<State> {
   const router = new Router<State>({ sensitive: true });
   router.get('/openapi.json', serveFile('json', JSON.stringify(document)));
   router.get('/', (ctx) => ctx.redirect('/docs/'));
-  const scalar = readFileSync(SCALAR);
-  const name = `scalar-${digestOf(scalar)}.js`;
-  const page = serveFile('html', renderReference(name), { policy: REFERENCE_POLICY });
-  router.get('/docs', (ctx) => {
-    if (ctx.path.endsWith('/')) {
-      page(ctx);
-      return;
-    }
-    ctx.status = 308;
-    ctx.redirect('/docs/');
-  });
-  router.get('/docs/page.js', serveFile('js', renderScript()));
-  router.get('/docs/guides.css', serveFile('css', readFileSync(STYLESHEET)));
-  for (const guide of [...GUIDES, ...EXAMPLES])
-    router.get(`/docs/${guide.name}`, serveFile('html', renderGuide(guide), { policy: GUIDE_POLICY }));
-  const library = serveFile('js', scalar, { immutable: true });
-  router.get('/docs/scalar-:digest.js', (ctx, next) => (ctx.path === `/docs/${name}` ? library(ctx) : next()));
+  for (const [route, file] of PAGES) {
+    const options = {
+      policy: route === '/docs' ? REFERENCE_POLICY : GUIDE_POLICY,
+      immutable: route.startsWith('/docs/scalar-'),
+    };
+    const serve = serveFile(path.extname(file), readFileSync(file), options);
+    router.get(route, (ctx) => (ctx.path === '/docs' ? addSlash(ctx) : serve(ctx)));
+  }
   return router;
 }
 
-const digestOf = (content: string | Buffer): string =>
-  createHash('sha256').update(content).digest('base64url').slice(0, 22);
+function addSlash(ctx: Context): void {
+  ctx.status = 308;
+  ctx.redirect('/docs/');
+}
+
+const digestOf = (content: Buffer): string => createHash('sha256').update(content).digest('base64url').slice(0, 22);
 
 interface FileOptions {
-  /** Content-Security-Policy of an HTML page. */
+  /** Content-Security-Policy. */
   policy?: string;
   /**
    * The name changes with the content, so that browsers load it once. Compressed for every caller, as all browsers

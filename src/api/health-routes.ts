@@ -3,8 +3,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { DatabaseHealth } from '../db/pool';
 import { VERSION } from '../package';
 import { clientNetwork, delayAnswer } from './rate-limit';
-import type { Context, Next, State } from './context';
-import { CLIENT_GONE } from './in-flight';
+import type { RouteMiddleware, State } from './context';
 
 export interface HealthChecks {
   checkDatabase: () => Promise<DatabaseHealth>;
@@ -12,27 +11,18 @@ export interface HealthChecks {
   isServing: () => boolean;
 }
 
-/**
- * Health checks per second that one address gets without a wait. Up to twice as many wait for a second; beyond that,
- * connections are closed. No load balancer sends as many.
- */
+/** Health checks per second that one address gets without a wait. No load balancer sends as many. */
 const CHECKS_PER_SECOND = 100;
 
 /**
  * Health checks for load balancers and roll-outs. They ignore Temporal, because orders can be created and read while it
  * is unavailable.
- * @returns also the middleware that slows down an address with many requests
  */
-export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
+export function healthRoutes({ checkDatabase, isServing }: HealthChecks): Router<State> {
   const router = new Router<State>({ prefix: '/health', sensitive: true });
   const limiter = new RateLimiterMemory({ points: CHECKS_PER_SECOND, duration: 1 });
-  const slowDown = async (ctx: Pick<Context, 'ip' | 'socket' | 'status'>, next: Next): Promise<void> => {
-    const { consumedPoints } = await limiter.penalty(clientNetwork(ctx.ip));
-    if (consumedPoints > 2 * CHECKS_PER_SECOND) {
-      ctx.socket.destroy();
-      ctx.status = CLIENT_GONE;
-      return;
-    }
+  const slowDown: RouteMiddleware = async ({ ip }, next) => {
+    const { consumedPoints } = await limiter.penalty(clientNetwork(ip));
     if (consumedPoints > CHECKS_PER_SECOND) await delayAnswer();
     await next();
   };
@@ -51,5 +41,5 @@ export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
     ctx.status = status === 'ok' ? 200 : 503;
     ctx.body = { status };
   });
-  return { router, slowDown };
+  return router;
 }

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { toPointer, MAX_ERRORS, fieldErrors, fromPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest, type FieldError } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
-import { describePlace, describeSyntaxError, scanJson } from './json-errors';
+import { describePlace, describeSyntaxError, inspectJson } from './json-errors';
 
 /**
  * An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it.
@@ -62,7 +62,7 @@ export const isCompressed = (encoding: string): boolean => !['', 'identity'].inc
 
 /** @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value to use */
 function refuseDuplicateKeys(raw: string): void {
-  const { duplicate } = scanJson(raw);
+  const { duplicate } = inspectJson(raw);
   if (!duplicate) return;
   throw invalidRequest([{ code: 'duplicate_key', detail: 'must be given once', pointer: toPointer(duplicate) }]);
 }
@@ -94,20 +94,27 @@ function toProblem(error: Error & { type?: string; status?: number; body?: strin
 }
 
 /**
- * @param further errors to report beside the schema's, except for fields that the schema refuses. Ignored if the body
- *   matches the schema.
- * @throws Problem `invalid_request` with an error for every invalid field
+ * Checks a body against a schema.
+ * @param further errors to report beside the schema's, except for fields that the schema refuses
+ * @returns `data` if the body matches the schema; otherwise an error for every invalid field, and at least one
  */
-export function validate<T extends z.ZodType>(
+export function check<T extends z.ZodType>(
   schema: T,
   body: unknown,
-  further: readonly FieldError[] = [],
-): z.infer<T> {
+  further: readonly FieldError[],
+): { data?: z.infer<T>; errors: readonly FieldError[] } {
   const { data, error } = schema.safeParse(body, { reportInput: true });
-  if (!error) return data;
+  if (!error) return { data, errors: further };
   const errors = fieldErrors(error, schema);
   const failing = new Set(errors.map(({ pointer }) => pointer));
-  throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS));
+  return { errors: [...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS) };
+}
+
+/** @throws Problem `invalid_request` with an error for every invalid field */
+export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
+  const { data, error } = schema.safeParse(body, { reportInput: true });
+  if (error) throw invalidRequest(fieldErrors(error, schema));
+  return data;
 }
 
 /** @throws Problem `invalid_request` */

@@ -1,94 +1,57 @@
+import { type JSONPath, printParseErrorCode, visit } from 'jsonc-parser';
 import { escapeControls } from '../domain/text';
 
 /** The longest part of the body before the error that a response repeats, in characters. */
 const SHOWN = 10;
+/** The parser recurses. The schemas refuse every body that is as deep. */
+const MAX_DEPTH = 100;
+const TOO_DEEP = new Error('nested too deeply');
 
-const WHITE_SPACE = /[ \t\n\r]*/y;
-/** A literal or a number. A number ends before its first invalid character. */
-const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
-
-interface Container {
-  /** The latest key of an object, or the latest index of an array. */
-  key: PropertyKey;
-  /** Undefined for an array. */
-  keys: Set<string> | undefined;
+interface Findings {
+  error?: { message: string; index: number };
+  /** The path of the first key that an object has twice. */
+  duplicate?: JSONPath;
 }
 
 /**
- * Reads a text as JSON, up to its first error. JSON.parse hides repeated keys, and reports the place of an error only in
- * some messages, which differ between versions of Node. Linear, and without recursion, so that no body is expensive.
- * @returns `end`: the index of the first character that cannot belong to JSON, or where a word, a number or an escape
- * begins that is none; the length of the text if it is valid or ends too early. `duplicate`: the path of the first key
- * that an object has twice
+ * Finds what JSON.parse hides: repeated keys, and the place of the first error, which only some of its messages name. Finds
+ * nothing below 100 levels.
  */
-export function scanJson(text: string): { end: number; duplicate: readonly PropertyKey[] | undefined } {
-  const open: Container[] = [];
-  let duplicate: readonly PropertyKey[] | undefined;
-  let expected: 'value' | 'key' | 'colon' | 'comma' = 'value';
-  /** True after an opening bracket, which can be closed at once. */
-  let isEmpty = false;
-  let index = 0;
-  while ((index = endOf(WHITE_SPACE, text, index)) < text.length) {
-    const char = text[index];
-    const container = open.at(-1);
-    if (container && char === (container.keys ? '}' : ']') && (isEmpty || expected === 'comma')) {
-      open.pop();
-      expected = 'comma';
-      index++;
-    } else if (expected === 'colon') {
-      if (char !== ':') break;
-      expected = 'value';
-      index++;
-    } else if (expected === 'comma') {
-      if (!container || char !== ',') break;
-      if (!container.keys) container.key = Number(container.key) + 1;
-      expected = container.keys ? 'key' : 'value';
-      index++;
-    } else if (char === '"') {
-      const start = index;
-      index = closingQuote(text, start + 1);
-      if (text[index] !== '"') break;
-      index++;
-      if (expected === 'key' && container?.keys) {
-        const key = JSON.parse(text.slice(start, index)) as string;
-        container.key = key;
-        if (container.keys.has(key)) duplicate ??= open.map((one) => one.key);
-        container.keys.add(key);
-        expected = 'colon';
-      } else expected = 'comma';
-    } else if (expected === 'value' && (char === '{' || char === '[')) {
-      open.push(char === '{' ? { key: '', keys: new Set() } : { key: 0, keys: undefined });
-      expected = char === '{' ? 'key' : 'value';
-      isEmpty = true;
-      index++;
-      continue;
-    } else {
-      const end = expected === 'value' ? endOf(SCALAR, text, index) : index;
-      if (end === index) break;
-      expected = 'comma';
-      index = end;
-    }
-    isEmpty = false;
+export function inspectJson(text: string): Findings {
+  const findings: Findings = {};
+  const open: Set<string>[] = [];
+  const enter = (): void => {
+    if (open.push(new Set()) > MAX_DEPTH) throw TOO_DEEP;
+  };
+  const leave = (): void => void open.pop();
+  try {
+    visit(
+      text,
+      {
+        onObjectBegin: enter,
+        onObjectEnd: leave,
+        onArrayBegin: enter,
+        onArrayEnd: leave,
+        onObjectProperty(key, _index, _length, _line, _column, parentPath) {
+          const keys = open.at(-1);
+          if (keys?.has(key)) findings.duplicate ??= [...parentPath(), key];
+          keys?.add(key);
+        },
+        onError(code, index) {
+          findings.error ??= {
+            message: printParseErrorCode(code)
+              .replace(/\B[A-Z]/g, ' $&')
+              .toLowerCase(),
+            index,
+          };
+        },
+      },
+      { disallowComments: true },
+    );
+  } catch (error) {
+    if (error !== TOO_DEEP) throw error;
   }
-  return { end: index, duplicate };
-}
-
-function endOf(pattern: RegExp, text: string, start: number): number {
-  pattern.lastIndex = start;
-  return pattern.test(text) ? pattern.lastIndex : start;
-}
-
-/** The index of the closing quotation mark, or of the first character that a string cannot have. */
-function closingQuote(text: string, start: number): number {
-  let index = start;
-  for (;;) {
-    const char = text[index];
-    if (char === undefined || char === '"' || char < ' ') return index;
-    const end = char === '\\' ? endOf(ESCAPE, text, index) : index + 1;
-    if (end === index) return index;
-    index = end;
-  }
+  return findings;
 }
 
 /** Describes a place in a text: line and column, counted from 1, and the few characters around it. */
@@ -100,8 +63,6 @@ export function describePlace(text: string, index: number): string {
 }
 
 export function describeSyntaxError(text: string): string {
-  const { end: index } = scanJson(text);
-  const [found] = text.slice(index, index + 2);
-  const what = found === undefined ? 'it ends too early' : `\`${escapeControls(found)}\` is unexpected`;
-  return `${what} at ${describePlace(text, index)}`;
+  const { error } = inspectJson(text);
+  return error ? `${error.message} at ${describePlace(text, error.index)}` : TOO_DEEP.message;
 }

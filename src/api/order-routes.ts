@@ -1,7 +1,6 @@
 import Router from '@koa/router';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { StoredOrder } from '../db/find-orders';
-import type { Seller } from '../db/sellers';
 import type { Order } from '../domain/order';
 import {
   createOrderRequestSchema,
@@ -12,8 +11,8 @@ import {
   simulateRequestSchema,
 } from '../contracts/request-schemas';
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
-import { Problem } from '../contracts/problem';
-import { accountErrors, createOrder, replayOrder } from '../orders/create-order';
+import { Problem, invalidRequest } from '../contracts/problem';
+import { accountErrors, createOrder } from '../orders/create-order';
 import { cancelOrder, reportProgress, simulateProgress, versionDiffers } from '../orders/change-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
@@ -21,7 +20,7 @@ import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read
 import { type QuoteRepayments, retrieveRepaymentExample } from '../orders/repayment-example';
 import { retrieveTimeline } from '../orders/timeline';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, validate, validateQuery } from './input';
+import { type BodyReaders, check, validate, validateQuery } from './input';
 import { type Context, type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
 
@@ -42,7 +41,7 @@ export function orderRoutes(
   const createSchema = createOrderRequestSchema(deps.rules);
   const repaymentSchema = repaymentExampleQuerySchema(deps.rules);
   /** Accepts what any rules accept. */
-  const replaySchema = createOrderRequestSchema({
+  const anyRulesSchema = createOrderRequestSchema({
     maxAmountPence: Number.MAX_SAFE_INTEGER,
     httpsOnly: false,
     checkWebhookUrl: () => undefined,
@@ -88,29 +87,15 @@ export function orderRoutes(
     sendOrder(ctx, await cancelOrder(deps, stored, by));
   };
 
-  /** A replay comes before every rule: the rules may have become stricter since. */
-  const replayRefused = async (account: Seller, body: unknown, key: string | undefined) => {
-    if (key === undefined) return undefined;
-    const acceptable = replaySchema.safeParse(body).data;
-    return acceptable && replayOrder(deps, account, acceptable.data, key);
-  };
-
   // The router matches these paths with and without a trailing slash.
   router.post('/seller/:sellerId/order', seller, jsonBody, async (ctx) => {
     const account = sellerOf(ctx);
-    const errors = accountErrors(account, ctx.request.body);
     const key = idempotencyKeyOf(ctx);
-    const request = createSchema.safeParse(ctx.request.body).data;
-    const earlier = request ? undefined : await replayRefused(account, ctx.request.body, key);
-    const { body, replayed } =
-      earlier ??
-      (await createOrder(
-        deps,
-        account,
-        (request ?? validate(createSchema, ctx.request.body, errors)).data,
-        errors,
-        key,
-      ));
+    const { data, errors } = check(createSchema, ctx.request.body, accountErrors(account, ctx.request.body));
+    // A replay comes before every rule, which may have become stricter since: `createOrder` refuses the errors.
+    const request = data ?? anyRulesSchema.safeParse(ctx.request.body).data;
+    if (!request) throw invalidRequest(errors);
+    const { body, replayed } = await createOrder(deps, account, request.data, errors, key);
     ctx.state.orderId = body.id;
     ctx.status = 201;
     ctx.set('Location', `${basePath}/order/${body.id}/`);

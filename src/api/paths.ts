@@ -1,5 +1,3 @@
-import type { Router } from '@koa/router';
-import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
 import { isUuid } from '../domain/text';
@@ -33,9 +31,21 @@ export function notAnId(id: string, what: string, use: string): Problem {
   return new Problem('not_found', `The ${what} ID in the path ${mistake}. Use ${use}.`);
 }
 
-/** The error of a path that no route has. It does not repeat the path, which may contain a pay link. */
-export function unknownPath(path: string, basePaths: readonly string[]): Problem {
-  return new Problem('not_found', `No resource exists at this path. ${hintFor(path, basePaths)}`);
+/**
+ * Answers a request that no route has: OPTIONS with a 204, and another method that its path does not support with a 405,
+ * both with `Allow`. The error of an unknown path does not repeat it, because it may contain a pay link.
+ */
+export function answerUnrouted(basePaths: readonly string[]): Middleware<State> {
+  return (ctx) => {
+    const { matched = [] } = ctx as Partial<Pick<Context, 'matched'>>;
+    const allow = [...new Set(matched.flatMap(({ methods }) => methods))].sort().join(', ');
+    if (allow === '')
+      throw new Problem('not_found', `No resource exists at this path. ${hintFor(ctx.path, basePaths)}`);
+    if (ctx.method !== 'OPTIONS')
+      throw new Problem('method_not_allowed', `This path supports ${allow}.`, { headers: { Allow: allow } });
+    ctx.set('Allow', allow);
+    ctx.status = 204;
+  };
 }
 
 function hintFor(path: string, basePaths: readonly string[]): string {
@@ -45,30 +55,4 @@ function hintFor(path: string, basePaths: readonly string[]): string {
   return basePaths.some((one) => path.startsWith(`${one}/`))
     ? 'The API reference at /docs/ lists all paths.'
     : `The paths of the API begin with ${basePath}/, and the API reference at /docs/ lists them.`;
-}
-
-/**
- * Adds the router. An unsupported method on one of its paths gets a 405, and OPTIONS a 204, both with `Allow`.
- * @param limit rate-limits these requests, because no route counts them
- */
-export function mount(app: Koa<State>, router: Router<State>, limit: Middleware<State> = (_, next) => next()): void {
-  app.use(router.routes());
-  app.use(async (ctx, next) => {
-    const matched = router.match(ctx.path, ctx.method);
-    if (matched.path.length === 0 || matched.route) {
-      await next();
-      return;
-    }
-    const allowed = [...new Set(matched.path.flatMap((layer) => layer.methods))].sort().join(', ');
-    await limit(ctx, () => {
-      if (ctx.method !== 'OPTIONS') throw methodNotAllowed(allowed);
-      ctx.set('Allow', allowed);
-      ctx.status = 204;
-      return Promise.resolve();
-    });
-  });
-}
-
-function methodNotAllowed(allow: string): Problem {
-  return new Problem('method_not_allowed', `This path supports ${allow}.`, { headers: { Allow: allow } });
 }

@@ -1,11 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import ipaddr from 'ipaddr.js';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { Problem } from '../contracts/problem';
-import type { Db } from '../db/pool';
-import { keyDigest } from '../db/api-keys';
 import type { Context } from './context';
-import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
 /** The requests for one pay link from all networks together, as a multiple of those from one. */
@@ -15,8 +12,6 @@ const NETWORKS = 10;
  * chance to guess it; those of network and browser keep others from using it up.
  */
 const CODE_ATTEMPTS = { network: 100, browser: 10, order: 1000 };
-/** Maximum time a request waits until Postgres has counted it. */
-const SYNC_TIMEOUT_MS = 500;
 
 /** A client that repeats a request immediately gets one answer per second and connection. */
 export const delayAnswer = (): Promise<void> => delay(1000);
@@ -37,17 +32,18 @@ interface RateLimitSettings {
 type Ctx = Pick<Context, 'ip' | 'append'>;
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** Reports each limit that applies in the headers of draft-ietf-httpapi-ratelimit-headers-11. */
-export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logger) {
-  const counter = (name: string, windowMs = settings.windowMs): RequestCounter =>
-    createCounter(db, { name, windowMs, syncTimeoutMs: SYNC_TIMEOUT_MS }, log);
-  const addresses = counter('address');
-  const keys = counter('key');
-  const sellers = counter('seller', MINUTE_MS);
-  const payLinks = counter('pay-link');
-  const payLinkTotals = counter('pay-link-total');
-  const applicants = counter('applicant');
-  const codes = counter('code', 60 * MINUTE_MS);
+/**
+ * Counts requests in the memory of this process, in windows that start with a client's first request. Reports each limit
+ * that applies in the headers of draft-ietf-httpapi-ratelimit-headers-11.
+ */
+export function createRateLimits(settings: RateLimitSettings) {
+  const addresses = createLimiter('address', settings.windowMs);
+  const keys = createLimiter('key', settings.windowMs);
+  const sellers = createLimiter('seller', MINUTE_MS);
+  const payLinks = createLimiter('pay-link', settings.windowMs);
+  const payLinkTotals = createLimiter('pay-link-total', settings.windowMs);
+  const applicants = createLimiter('applicant', settings.windowMs);
+  const codes = createLimiter('code', 60 * MINUTE_MS);
 
   return {
     /** @throws Problem `rate_limited` after a second */
@@ -73,7 +69,7 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
         await count(ctx, sellers, caller.seller.id, caller.seller.rateLimit, cost);
       } else {
         const limit = caller.kind === 'checkout' ? settings.checkoutKey : settings.key;
-        await count(ctx, keys, idOf(apiKey), limit, cost);
+        await count(ctx, keys, apiKey, limit, cost);
       }
     },
 
@@ -84,13 +80,12 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
      * @throws Problem `rate_limited`
      */
     async countPayLink(ctx: Ctx, payLinkId: string, isApplicant: () => Promise<boolean>): Promise<void> {
-      const id = idOf(payLinkId);
       try {
-        await count(ctx, payLinks, `${id}:${clientNetwork(ctx.ip)}`, settings.payLink);
-        await count(ctx, payLinkTotals, id, settings.payLink * NETWORKS);
+        await count(ctx, payLinks, `${payLinkId}:${clientNetwork(ctx.ip)}`, settings.payLink);
+        await count(ctx, payLinkTotals, payLinkId, settings.payLink * NETWORKS);
       } catch (error) {
         if (!(await isApplicant())) throw error;
-        await count(ctx, applicants, id, settings.payLink);
+        await count(ctx, applicants, payLinkId, settings.payLink);
       }
     },
 
@@ -102,44 +97,40 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     async countCode(ctx: Pick<Context, 'ip'>, orderId: string, browser: string): Promise<boolean> {
       const limits = [
         [`${orderId}:${clientNetwork(ctx.ip)}`, CODE_ATTEMPTS.network],
-        [`${orderId}:${idOf(browser)}`, CODE_ATTEMPTS.browser],
+        [`${orderId}:${browser}`, CODE_ATTEMPTS.browser],
         [orderId, CODE_ATTEMPTS.order],
       ] as const;
       for (const [client, limit] of limits) {
-        if ((await codes.increment(client, limit)).used > limit) return false;
+        if ((await codes.penalty(client)).consumedPoints > limit) return false;
       }
       return true;
     },
 
-    /** Reports the limit of an address without counting the request. */
+    /** Reports the limit of an address. Neither counts the request nor refuses it. */
     async reportAddress(ctx: Ctx): Promise<void> {
-      setRateLimitHeaders(ctx, addresses, await addresses.increment(clientNetwork(ctx.ip), settings.address, 0));
+      await count(ctx, addresses, clientNetwork(ctx.ip), settings.address, 0).catch(() => undefined);
     },
   };
 }
 
-const idOf = (key: string): string => keyDigest(key).toString('hex');
-const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
+/** Deletes a count when its window ends. `points` is required, but unused: the limits of sellers differ. */
+function createLimiter(keyPrefix: string, windowMs: number): RateLimiterMemory {
+  return new RateLimiterMemory({ keyPrefix, points: 0, duration: windowMs / 1000 });
+}
 
 /** @throws Problem `rate_limited` */
-async function count(ctx: Ctx, counter: RequestCounter, client: string, limit: number, cost = 1): Promise<void> {
+async function count(ctx: Ctx, limiter: RateLimiterMemory, client: string, limit: number, cost = 1): Promise<void> {
+  const name = limiter.keyPrefix;
+  const windowS = Math.ceil(limiter.duration);
   // A call that costs more than the whole limit could never succeed.
-  const usage = await counter.increment(client, limit, Math.min(cost, limit));
-  setRateLimitHeaders(ctx, counter, usage);
-  if (usage.used > usage.limit) throw rateLimited(counter, usage);
-}
-
-function setRateLimitHeaders(ctx: Ctx, { name, windowMs }: RequestCounter, { limit, used, resetMs }: Usage): void {
-  ctx.append('RateLimit-Policy', `"${name}";q=${limit};w=${toSeconds(windowMs)}`);
-  ctx.append('RateLimit', `"${name}";r=${Math.max(limit - used, 0)};t=${toSeconds(resetMs)}`);
-}
-
-function rateLimited({ name, windowMs }: RequestCounter, { limit, resetMs }: Usage): Problem {
-  const retryAfterS = toSeconds(resetMs);
-  return new Problem(
+  const { consumedPoints, msBeforeNext } = await limiter.penalty(client, Math.min(cost, limit));
+  const retryAfterS = Math.ceil(msBeforeNext / 1000);
+  ctx.append('RateLimit-Policy', `"${name}";q=${limit};w=${windowS}`);
+  ctx.append('RateLimit', `"${name}";r=${Math.max(limit - consumedPoints, 0)};t=${retryAfterS}`);
+  if (consumedPoints <= limit) return;
+  throw new Problem(
     'rate_limited',
-    `The limit "${name}" of ${limit} requests in ${toSeconds(windowMs)} s is reached. ` +
-      `Nothing changed. Retry in ${retryAfterS} s.`,
+    `The limit "${name}" of ${limit} requests in ${windowS} s is reached. Nothing changed. Retry in ${retryAfterS} s.`,
     { retryAfterS },
   );
 }

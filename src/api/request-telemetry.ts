@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { METHODS } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { traceIdOf } from '../domain/request-context';
@@ -12,34 +11,15 @@ const VALID_ID = /^[\w.:/+=-]{1,128}$/;
 /** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
 const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
 
-/** Parameters that lead to an order's checkout. */
-const SECRET_PARAMETERS = ['payLinkId', 'paymentId'];
-
-/** Enough to find a value in other logs, too little to use it. */
-const shorten = (value: string): string => `${value.slice(0, 8)}…`;
-
 /**
- * The path as it is logged. A pay link gives access to the order's checkout, and a wrong path may contain one anywhere,
- * so only words, the caller's own ids and the ids of a request that succeeded or got a 409 are logged in full.
+ * The path as it is logged. A pay link gives access to the order's checkout, and a wrong path may contain one anywhere.
+ * Eight characters are enough to find an id in other logs, and too little to use it.
  */
-function loggedPath({ path, status, params = {}, state: { orderId, caller } }: LoggedRequest): string {
-  const ids = Object.entries(params).filter(
-    ([name]) => !SECRET_PARAMETERS.includes(name) && (status < 400 || status === 409),
-  );
-  const known: unknown[] = [...ids.map(([, id]) => id), orderId, caller?.kind === 'seller' && caller.seller.id];
-  return path
+const loggedPath = (path: string): string =>
+  path
     .split('/')
-    .map((segment) => (HARMLESS.test(segment) || known.includes(segment) ? segment : shorten(segment)))
+    .map((segment) => (HARMLESS.test(segment) ? segment : `${segment.slice(0, 8)}…`))
     .join('/');
-}
-
-interface LoggedRequest {
-  path: string;
-  status: number;
-  /** Set by the router. */
-  params?: Record<string, string>;
-  state: Pick<State, 'orderId' | 'caller'>;
-}
 
 /**
  * Sets the request's id (the client's `X-Request-Id` if it is valid), writes one log line per request, without query,
@@ -58,9 +38,9 @@ export function requestTelemetry(log: Logger): Middleware<State> {
     try {
       await withRequestContext(context, next);
     } finally {
-      const { path, status, state } = ctx;
+      // Node's parser knows a fixed set of methods.
+      const { method, path, status, state } = ctx;
       const { orderId, caller, problemCode } = state;
-      const method = knownMethod(ctx.method);
       const route = routeOf(ctx);
       const seconds = end({ method, route });
       httpRequests.inc({ method, route, status });
@@ -71,8 +51,8 @@ export function requestTelemetry(log: Logger): Middleware<State> {
       const level = path.startsWith('/health/') && status === 200 ? 'debug' : 'info';
       state.log[level](
         {
-          method: ctx.method,
-          path: loggedPath(ctx),
+          method,
+          path: loggedPath(path),
           status,
           duration_ms: Math.round(seconds * 1000),
           ...(orderId && { order_id: orderId }),
@@ -83,6 +63,3 @@ export function requestTelemetry(log: Logger): Middleware<State> {
     }
   };
 }
-
-/** Node's parser also accepts the methods of RTSP. */
-const knownMethod = (method: string): string => (METHODS.includes(method) ? method : 'other');

@@ -23,7 +23,7 @@ interface CheckoutJobOptions {
 }
 
 /**
- * Starts checkouts that Temporal could not be told about, and deletes old personal data. Each job is safe to run in all
+ * Starts checkouts that Temporal could not be told about or that are stuck, and deletes old personal data. Each job is safe to run in all
  * workers at once.
  * @returns a function that stops the jobs and resolves once they have stopped
  */
@@ -32,6 +32,8 @@ export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<vo
   const canPayNow = { sandbox: payments.sandbox !== undefined, live: payments.live !== undefined };
 
   async function startCheckouts(): Promise<void> {
+    for (const id of await workflows.terminateStuck())
+      log.error({ workflow_id: id }, 'the workflow tasks of a checkout keep failing: starting it again');
     await closeApplications(db);
     for (const order of await findUnfinishedCheckouts(db, BATCH, canPayNow)) await workflows.start(order);
   }

@@ -6,6 +6,13 @@ import type { TemporalCalls } from '../temporal/calls';
 
 export { CHECKOUT_TASK_QUEUE };
 
+/** Selects the runs whose workflow tasks keep failing. */
+const STUCK =
+  "WorkflowType = 'checkoutWorkflow' and ExecutionStatus = 'Running' " +
+  "and TemporalReportedProblems in ('category=WorkflowTaskFailed')";
+/** For the list of them. */
+const LIST_TIMEOUT_MS = 10_000;
+
 type Started = Pick<Order, 'id' | 'sellerId'>;
 
 /**
@@ -33,6 +40,17 @@ export function createCheckoutWorkflows(
     async start(order: Started): Promise<void> {
       await within(startTimeoutMs, () => workflow.start<typeof checkoutWorkflow>('checkoutWorkflow', optionsOf(order)));
     },
+
+    /** Terminates runs that cannot go on. `start` begins their checkouts again, from the tables. @returns their ids */
+    terminateStuck: (): Promise<string[]> =>
+      within(LIST_TIMEOUT_MS, async () => {
+        const ids: string[] = [];
+        for await (const { workflowId, runId } of workflow.list({ query: STUCK })) {
+          await workflow.getHandle(workflowId, runId).terminate('its workflow tasks keep failing');
+          ids.push(workflowId);
+        }
+        return ids;
+      }),
   };
 }
 

@@ -19,7 +19,7 @@ export const REPORT_WITHIN_MS = 86_400_000;
 export interface CheckoutDependencies {
   core: OrderCore;
   db: Db;
-  workflows: CheckoutWorkflows;
+  workflows: Pick<CheckoutWorkflows, 'proceed'>;
   payments: PaymentProviders;
   /** True if a real lender decides on the applications of live accounts. Sandbox accounts have the sandbox lender. */
   hasLiveLender: boolean;

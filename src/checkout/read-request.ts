@@ -63,7 +63,7 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
       const digests = identity.digestsOf(ctx, { order: { id: found.orderId } });
       return digests.some((digest) => digest.equals(found.browserDigest));
     };
-    // The count can need a statement too.
+    // Beyond the limit, the count reads the applicant.
     return reads.run(sellerId, async () => {
       await limits.countPayLink(ctx, payLinkId, isApplicant);
       return find({ payLinkId, sellerId });

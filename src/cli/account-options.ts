@@ -36,7 +36,10 @@ const OPTIONS = [
   ['contact-email <address>', 'email address for questions of customers, on the checkout page'],
   ['help-url <url>', 'help page for customers, on the checkout page'],
   ['max-order-amount <pounds>', "highest amount of one order; the service's own limit also applies"],
-  ['rate-limit <number>', "requests per minute for all keys together; replaces the service's limit for each key"],
+  [
+    'rate-limit <number>',
+    "requests per minute for all keys together, in each API process; replaces the service's limit for each key",
+  ],
 ] as const;
 
 /** @param removable adds the `--no-` form of each option */

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { PaymentTerm } from '../domain/order';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
 import { MAX_URL_LENGTH, checkWebUrl } from '../domain/web-url';
 import { DOUBLE, paymentTerm } from './order-schemas';
@@ -17,16 +16,10 @@ export interface OrderRules {
 const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
 
 /**
- * Characters without ink, except the space: joiners, variation selectors, fillers, other spaces, the blank Braille
- * pattern.
+ * What cannot be seen: the joiners too, variation selectors, fillers, the blank Braille pattern, a note without a head,
+ * every space but the ordinary one, and a second space.
  */
-const INVISIBLE = /\p{Default_Ignorable_Code_Point}|[^\P{Zs} ]|\u2800|\u{1d159}/u;
-
-/** Emoji may contain joiners, variation selectors and tags. The compiler's target does not know the flag v. */
-const EMOJI = new RegExp(String.raw`\p{RGI_Emoji}`, 'gv');
-
-/** NFC takes seconds for 30,000 combining marks. Longer text than this has more than 255 characters in any form. */
-const MAX_NFC_LENGTH = 255 * 4;
+const INVISIBLE = /[\p{C}\u2800\u{1d159}]|[^\P{Z} ]|\p{Default_Ignorable_Code_Point}| {2}/u;
 
 /** Adds an issue with a documented code. Return its result from a transform. */
 export function refuse(context: z.RefinementCtx, code: FieldErrorCode, message: string): never {
@@ -48,42 +41,31 @@ const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\
 const REFERENCE = String.raw`^[^\x00-\x20\x7f]+( [^\x00-\x20\x7f]+)*$`;
 
 /** Printable text without surrounding whitespace. @param max length in Unicode code points */
-export const text = (max: number) =>
-  printable(z.string(), max, (value) =>
-    UNPRINTABLE.test(value) ? 'must contain only printable characters' : undefined,
-  );
+export const text = (max: number) => printable(z.string(), max, UNPRINTABLE, 'must contain only printable characters');
+
+const MAX_REFERENCE = 255;
 
 /**
- * Two references that differ only in what cannot be seen are the same, or one of them is refused: NFC, single spaces, and no
- * characters that are invisible or look like a space.
+ * Two references that differ only in what cannot be seen are the same, or one of them is refused. An emoji that is joined
+ * from others, or chosen with a variation selector, is refused too: it contains invisible characters.
  */
-export const reference = printable(z.string().overwrite(toNfc), 255, (value) => {
-  if (value.length > MAX_NFC_LENGTH) return undefined;
-  const withoutEmoji = value.replace(EMOJI, (emoji) => (isDrawnDifferently(emoji) ? emoji : '*'));
-  const isVisible = !UNPRINTABLE.test(withoutEmoji) && !INVISIBLE.test(withoutEmoji);
-  return isVisible && !value.includes('  ') ? undefined : 'must contain only visible characters and single spaces';
-}).meta({ pattern: REFERENCE });
+export const reference = printable(
+  z
+    .string()
+    // NFC takes seconds for 30,000 combining marks. A longer text has too many characters in any form.
+    .max(4 * MAX_REFERENCE, { error: `must be at most ${MAX_REFERENCE} characters`, abort: true })
+    .overwrite((value) => value.normalize('NFC')),
+  MAX_REFERENCE,
+  INVISIBLE,
+  'must contain only visible characters and single spaces',
+).meta({ pattern: REFERENCE });
 
-/**
- * True for an emoji that is another character drawn in colour, such as © with a variation selector: without it, the
- * character is valid too. A sequence with joiners is not valid without its variation selectors.
- */
-function isDrawnDifferently(emoji: string): boolean {
-  return emoji.includes('\ufe0f') && !emoji.includes('\u200d');
-}
-
-function toNfc(value: string): string {
-  return value.length > MAX_NFC_LENGTH ? value : value.normalize('NFC');
-}
-
-/** @param refuseCharacters returns why the characters of a text are refused, or undefined */
-function printable(schema: z.ZodString, max: number, refuseCharacters: (value: string) => string | undefined) {
+function printable(schema: z.ZodString, max: number, refused: RegExp, message: string) {
   return schema
     .min(1, 'must not be empty')
     .superRefine((value, context) => {
       if (Array.from(value).length > max) refuse(context, 'too_big', `must be at most ${max} characters`);
-      const reason = refuseCharacters(value);
-      if (reason !== undefined) refuse(context, 'invalid_characters', reason);
+      if (refused.test(value)) refuse(context, 'invalid_characters', message);
       if (value !== value.trim()) refuse(context, 'surrounding_blanks', 'must not start or end with whitespace');
     })
     .meta({ maxLength: max, pattern: PRINTABLE });
@@ -104,33 +86,28 @@ export function amount({ maxAmountPence }: OrderRules) {
       minimum: 0.01,
       maximum: penceToPounds(maxAmountPence),
     })
-    .transform((pounds, context) => {
-      // The limit is checked on the nearest penny, because a very large amount may have no exact value in pence.
-      const nearest = Math.round(pounds * 100);
-      if (pounds <= 0) return refuse(context, 'too_small', 'must be greater than 0');
-      if (nearest > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
-      const pence = poundsToPence(pounds);
-      return pence || refuse(context, 'invalid_amount', 'must be in pounds with at most 2 decimal places');
-    });
+    .transform(toPence(maxAmountPence));
 }
 
-/** More items than any valid value has. They are not checked one by one, because that takes time. */
-const MAX_ITEMS = 10;
+/** Parses pounds to pence in a transform. */
+export const toPence = (maxAmountPence: number) => (pounds: number, context: z.RefinementCtx) => {
+  // The limit is checked on the nearest penny, because a very large amount may have no exact value in pence.
+  const nearest = Math.round(pounds * 100);
+  if (pounds <= 0) return refuse(context, 'too_small', 'must be greater than 0');
+  if (nearest > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
+  const pence = poundsToPence(pounds);
+  return pence || refuse(context, 'invalid_amount', 'must be in pounds with at most 2 decimal places');
+};
 
-export const paymentTerms = z.preprocess(
-  // This type becomes that of the client's argument. In the service, the value can be anything.
-  (value: readonly PaymentTerm[], context) =>
-    Array.isArray(value) && value.length > MAX_ITEMS
-      ? refuse(context, 'too_big', 'must contain each payment term at most once')
-      : value,
-  z
-    .array(paymentTerm)
-    .min(1, 'must contain at least one payment term')
-    .superRefine((terms, context) => {
-      if (new Set(terms).size !== terms.length) refuse(context, 'duplicate_value', 'must not contain duplicates');
-    })
-    .meta({ uniqueItems: true }),
-);
+export const paymentTerms = z
+  .array(paymentTerm)
+  .min(1, 'must contain at least one payment term')
+  // The items of a longer list are not checked one by one.
+  .max(10, 'must contain each payment term at most once')
+  .superRefine((terms, context) => {
+    if (new Set(terms).size !== terms.length) refuse(context, 'duplicate_value', 'must not contain duplicates');
+  })
+  .meta({ uniqueItems: true });
 
 /** The URL of a page. */
 export function pageUrl({ httpsOnly }: Pick<OrderRules, 'httpsOnly'>) {
@@ -142,14 +119,13 @@ export function redirectUrl({ httpsOnly }: Pick<OrderRules, 'httpsOnly'>) {
   return url(httpsOnly, (value) => checkPageUrl(value, httpsOnly) ?? checkParameters(value));
 }
 
-export function webhookUrl({ checkWebhookUrl }: OrderRules) {
+export function webhookUrl({ checkWebhookUrl }: Pick<OrderRules, 'checkWebhookUrl'>) {
   return url(checkWebhookUrl('http://shop.example/') !== undefined, checkWebhookUrl);
 }
 
 /** The origin of webhook URLs; parsed to its normal form. */
-export function webhookOrigin({ checkWebhookUrl }: OrderRules) {
-  const httpsOnly = checkWebhookUrl('http://shop.example/') !== undefined;
-  return url(httpsOnly, (value) => checkWebhookUrl(value) ?? checkOrigin(value)).transform(originOf);
+export function webhookOrigin({ checkWebhookUrl }: Pick<OrderRules, 'checkWebhookUrl'>) {
+  return webhookUrl({ checkWebhookUrl: (value) => checkWebhookUrl(value) ?? checkOrigin(value) }).transform(originOf);
 }
 
 const originOf = (value: string): string => new URL(value).origin;
@@ -243,23 +219,24 @@ const anyObject = z
 
 /** Custom data of a shop: any JSON object. */
 export const metaData = anyObject.transform((value, context): Record<string, unknown> => {
-  // The depth is checked first, because everything else recurses.
-  if (deeperThan(value, MAX_META_DATA_DEPTH)) {
+  if (Array.isArray(value)) return {};
+  const parts = [...partsOf(value)];
+  // Comes first, because JSON.stringify recurses.
+  if (parts.some((part) => isObject(part.value) && part.level > MAX_META_DATA_DEPTH)) {
     return refuse(context, 'too_deep', `must not be nested more than ${MAX_META_DATA_DEPTH} levels deep`);
   }
-  if (Array.isArray(value)) return {};
   if (Buffer.byteLength(JSON.stringify(value, writeOut)) > MAX_META_DATA_BYTES) {
     return refuse(context, 'too_big', 'must be at most 16 KiB');
   }
-  const parts = [...partsOf(value)];
-  if (parts.some(({ key }) => key === '__proto__'))
+  if (parts.some(({ key }) => key === '__proto__')) {
     refuse(context, 'forbidden_key', 'must not contain the key __proto__');
-  const leaves = parts.flatMap(({ key, value: leaf }) => [key, leaf]);
+  }
   // JSON has no infinity: 1e400 would be returned as null.
-  if (leaves.includes(Infinity) || leaves.includes(-Infinity)) {
+  if (parts.some((part) => part.value === Infinity || part.value === -Infinity)) {
     refuse(context, 'invalid_value', 'must not contain numbers that are too large for a double');
   }
-  if (leaves.some((leaf) => typeof leaf === 'string' && /\0|\p{Surrogate}/u.test(leaf))) {
+  const texts = parts.flatMap((part) => [part.key, part.value]);
+  if (texts.some((part) => typeof part === 'string' && /\0|\p{Surrogate}/u.test(part))) {
     refuse(context, 'invalid_characters', 'must not contain NUL characters or lone surrogates');
   }
   return value;
@@ -270,16 +247,12 @@ function writeOut(_key: string, value: unknown): unknown {
   return typeof value === 'number' && /e/.test(String(value)) ? 'x'.repeat(MAX_DIGITS) : value;
 }
 
-function deeperThan(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return depth === 0 || Object.values(value).some((child) => deeperThan(child, depth - 1));
-}
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** All keys with their values, at every depth. */
-function* partsOf(value: unknown): Generator<{ key: string; value: unknown }> {
-  if (typeof value !== 'object' || value === null) return;
-  for (const [key, child] of Object.entries(value)) {
-    yield { key, value: child };
-    yield* partsOf(child);
+/** Every key with its value and the value's level, down to the first level that is too deep. */
+function* partsOf(parent: object, level = 2): Generator<{ key: string; value: unknown; level: number }> {
+  for (const [key, value] of Object.entries(parent)) {
+    yield { key, value, level };
+    if (isObject(value) && level <= MAX_META_DATA_DEPTH) yield* partsOf(value, level + 1);
   }
 }

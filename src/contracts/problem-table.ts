@@ -30,7 +30,7 @@ export const PROBLEMS = {
       'The body is empty, incomplete or not valid JSON, is not UTF-8, or contains U+FFFD, the replacement character. `detail` shows the ' +
       'place: line and column, counted from 1, and the characters before it.',
     cure: 'Fix the request. Nothing changed.',
-    detail: 'The body is not valid JSON: `}` is unexpected at line 1, column 28, after `": 1234.5,`.',
+    detail: 'The body is not valid JSON: property name expected at line 1, column 28, after `": 1234.5,`.',
   },
   invalid_idempotency_key: {
     status: 400,
@@ -291,7 +291,7 @@ export const FIELD_ERRORS = {
     'The value is not an allowed URL: its syntax, its scheme, a user name, or a private address for webhooks.',
   invalid_characters:
     'The text contains control characters, line breaks, NUL or invalid Unicode; or a reference contains invisible ' +
-    'characters, two spaces in a row, or spaces other than the ordinary one.',
+    'characters, as some emoji do, two spaces in a row, or spaces other than the ordinary one.',
   surrounding_blanks: 'The text starts or ends with whitespace.',
   too_small: 'The value is below the minimum, or a text or list is empty.',
   too_big: 'The value, text or list exceeds the limit of the service or of your account.',

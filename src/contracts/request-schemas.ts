@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatPence, penceToPounds } from '../domain/money';
+import { penceToPounds } from '../domain/money';
 import { PROGRESS_EVENTS } from '../domain/order';
 import {
   type OrderRules,
@@ -8,13 +8,13 @@ import {
   paymentTerms,
   redirectUrl,
   reference,
-  refuse,
   text,
   webhookUrl,
   metaData,
   moment,
   pageQuery,
   time,
+  toPence,
   uuidCursor,
 } from './fields';
 import { DOUBLE, orderStatus, paymentTerm } from './order-schemas';
@@ -141,12 +141,8 @@ export function repaymentExampleQuerySchema({ maxAmountPence }: Pick<OrderRules,
   const amount = z
     .string()
     .regex(/^\d{1,12}(\.\d{1,2})?$/, 'must be an amount in pounds with at most 2 decimal places, such as 1234.5')
-    .transform((text, context) => {
-      const pence = Math.round(Number(text) * 100);
-      if (pence === 0) return refuse(context, 'too_small', 'must be greater than 0');
-      if (pence > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
-      return pence;
-    })
+    .transform(Number)
+    .transform(toPence(maxAmountPence))
     .meta({
       description: 'Amount in pounds (GBP), as of an order',
       override: {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_POUNDS, poundsToPence } from '../domain/money';
-import { pageUrl, redirectUrl, refuse, text } from './fields';
+import { MAX_POUNDS } from '../domain/money';
+import { pageUrl, redirectUrl, refuse, text, toPence } from './fields';
 import { toPricing } from './order-mapper';
 
 /** Keeps a checkout page with its logo under 50 KB. */
@@ -38,13 +38,6 @@ const pricing = z
   })
   .transform(toPricing);
 
-const maxOrderAmount = z.coerce.number().transform((pounds, context) => {
-  const pence = poundsToPence(pounds) ?? 0;
-  return pence > 0 && pounds < MAX_POUNDS
-    ? pence
-    : refuse(context, 'invalid_amount', 'must be in pounds, greater than 0, with at most 2 decimal places');
-});
-
 /** A seller's account settings. An omitted field does not change; `null` removes the setting. */
 export function accountSchema(httpsOnly: boolean) {
   return z.strictObject({
@@ -61,7 +54,10 @@ export function accountSchema(httpsOnly: boolean) {
     logo: logo.nullish(),
     contact_email: z.email('must be an email address').max(254).nullish(),
     help_url: pageUrl({ httpsOnly }).nullish(),
-    max_order_amount: maxOrderAmount.nullish(),
+    max_order_amount: z.coerce
+      .number()
+      .transform(toPence(MAX_POUNDS * 100 - 1))
+      .nullish(),
     rate_limit: z.coerce
       .number()
       .int()

@@ -11,11 +11,9 @@ export const ATTEMPT_ERRORS = [
   'refused',
   'reset',
   'tls',
-  'address_refused',
   'invalid_url',
   'no_secret',
   'invalid_response',
-  'interrupted',
   'network',
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];

@@ -27,7 +27,7 @@ interface CreatedOrder {
 
 /**
  * Creates an order, or replays the response to an earlier request with the same Idempotency-Key.
- * @param fieldErrors the result of `accountErrors`
+ * @param fieldErrors what the rules and the account refuse
  * @throws Problem if there are field errors, customers could not check out, the reference is taken, or the key is in use
  */
 export async function createOrder(
@@ -58,7 +58,7 @@ export async function createOrder(
  * Replays the response to an earlier request with the same Idempotency-Key, if there is one. Stricter rules or account
  * settings do not change the response to a request that was accepted before.
  */
-export async function replayOrder(
+async function replayOrder(
   { db }: OrderDependencies,
   seller: Seller,
   request: CreateOrderRequest,

@@ -46,7 +46,7 @@ export function classifyStatus(status: number, location: string | string[] | und
   return failure('http_status', `answered ${status}`);
 }
 
-/** @param thrown an error of Node's HTTP, sockets, TLS or name lookup, of undici's connector, or of the address guard */
+/** @param thrown an error of Node's HTTP, sockets, TLS or name lookup, or of the address guard */
 export function classifyError(thrown: unknown): Classification {
   const error: NodeJS.ErrnoException = isNativeError(thrown) ? thrown : new Error(String(thrown));
   // If all addresses of a name fail, Node's AggregateError has the code of one and an empty message.
@@ -70,12 +70,8 @@ export function failure(error: AttemptError, detail: string): Classification {
   return { outcome: 'failed', error, errorDetail: errorDetail.replace(/\p{Cs}$/u, '') };
 }
 
-/** An attempt that this service ended. It shows nothing about the receiver. */
-export const INTERRUPTED = failure('interrupted', 'the service was interrupted during the attempt');
-
 const BY_CODE: [RegExp, AttemptError][] = [
-  [/^ERR_INTERRUPTED$/, 'interrupted'],
-  [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'timeout'],
+  [/^ETIMEDOUT$/, 'timeout'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*|ERR_ADDRESS_REFUSED)$/, 'dns'],
   [/^ECONNREFUSED$/, 'refused'],
   [/^(ECONNRESET|ECONNABORTED|EPIPE)$/, 'reset'],

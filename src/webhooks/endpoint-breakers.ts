@@ -23,7 +23,7 @@ const UNANSWERED: readonly (AttemptError | null)[] = ['timeout', 'dns', 'refused
 /** Between two deliveries that wait for an endpoint: however many wait, their checks cost the same. */
 const TURN_MS = 250;
 const LONGEST_WAIT_MS = 30 * 60_000;
-/** Longer than an attempt takes: a probe whose attempt ended without a result is repeated. */
+/** Longer than an attempt takes: a probe without a result, or whose result shows nothing about the endpoint, is repeated. */
 const PROBE_MS = 30_000;
 /** Beyond this, the endpoint whose last failure is the oldest is forgotten: most of them will never answer. */
 const MOST_ENDPOINTS = 10_000;
@@ -85,11 +85,8 @@ export function createEndpointBreakers(
         if (state && isOpen(state)) log.info({ ...fields, failures: state.failures }, 'webhook endpoint answers again');
         return;
       }
-      if (!UNANSWERED.includes(error)) {
-        // The attempt shows nothing about the endpoint, so another delivery may probe it.
-        if (state) state.probeAt = Math.min(state.probeAt, now());
-        return;
-      }
+      // Other failures show nothing about the endpoint.
+      if (!UNANSWERED.includes(error)) return;
       const nowMs = now();
       const { failures = 0, since = nowMs, lastTurnAt = nowMs } = state ?? {};
       const waitMs = Math.min(Math.max((nowMs - since) / 4, minWaitMs), maxWaitMs);

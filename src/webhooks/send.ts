@@ -1,34 +1,14 @@
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
-import { isIP, type LookupFunction } from 'node:net';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { buildConnector } from 'undici';
-import { guardedConnector } from './address-guard';
-import {
-  INTERRUPTED,
-  failure,
-  classifyError,
-  classifyStatus,
-  emptyAttempt,
-  type Attempt,
-  type Classification,
-} from './attempt';
-import { limitBytesRead, readResponse, tooLarge } from './response-limits';
-import { checkWebhookUrl, type AddressPolicy, withoutBrackets } from './webhook-url';
+import { type Connection, type ConnectionOptions, openConnection } from './address-guard';
+import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt } from './attempt';
+import { readResponse } from './response-limits';
+import { checkWebhookUrl } from './webhook-url';
 import { webhookHeaders } from './sign';
 
-export interface SenderOptions {
-  policy: AddressPolicy;
+export interface SenderOptions extends ConnectionOptions {
   /** For a whole attempt. */
   timeoutMs: number;
-  /**
-   * If the deadline is noticed this late, in ms, the process was frozen, or too busy: the receiver may have answered in
-   * time. Default: 1000.
-   */
-  frozenAfterMs?: number;
-  /** Default: `dns.lookup`. */
-  lookup?: LookupFunction;
-  /** Trusted root certificates in PEM. Default: Node's own. */
-  ca?: string;
 }
 
 export interface WebhookRequest {
@@ -57,33 +37,63 @@ const NO_ADDRESS_MS = 1000;
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
-/** Responses with a status below 200. Each takes time to parse, however small it is. */
-const MAX_INTERIM = 100;
 
 /**
  * Each attempt opens its own connection: a receiver may close a kept-alive connection at the moment of reuse, which
- * fails a delivery for no reason, and address, timing and errors belong to one attempt. TLS sessions are resumed across
- * attempts.
+ * fails a delivery for no reason, and address, timing and errors belong to one attempt.
  */
-export function createWebhookSender({
-  policy,
-  timeoutMs,
-  frozenAfterMs = 1000,
-  lookup,
-  ca,
-}: SenderOptions): WebhookSender {
-  const connector = guardedConnector(policy, { lookup, ca, timeoutMs });
-
-  async function attempt(request: WebhookRequest): Promise<Attempt> {
+export function createWebhookSender({ timeoutMs, ...options }: SenderOptions): WebhookSender {
+  async function send(request: WebhookRequest): Promise<Attempt> {
     const start = performance.now();
     const elapsedMs = () => Math.round(performance.now() - start);
     const result = { ...emptyAttempt(), hasStaticHeaders: request.headers !== undefined };
-    const refusal = refuseUrl(request.url, policy);
-    if (refusal !== undefined) return { ...result, ...refusal };
+    // The policy or the rules can be stricter than when the URL was accepted.
+    const reason = checkWebhookUrl(request.url, options.policy);
+    if (reason !== undefined) return { ...result, ...failure('invalid_url', `the URL ${reason}`) };
 
-    const url = new URL(request.url);
-    const lateError = () => (elapsedMs() > timeoutMs + frozenAfterMs ? interruptedError() : timeoutError(timeoutMs));
+    const late = new AbortController();
+    const lateError = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
+    // A process that was frozen first reads what has arrived.
+    const deadline = setTimeout(() => setImmediate(() => late.abort(lateError)), timeoutMs);
+    let connection: Connection | undefined;
+    try {
+      const url = new URL(request.url);
+      connection = await openConnection(url, options, late.signal);
+      // A process that was frozen gets here after the deadline, when another attempt may be running.
+      if (elapsedMs() > timeoutMs) throw lateError;
+      result.connectedMs = elapsedMs();
+      result.address = connection.socket.remoteAddress ?? null;
+      const response = await post(url, request, connection);
+      const { statusCode: status = 0, headers } = response;
+      if (status < 200) throw notHttp(`answered ${status}`);
+      result.status = status;
+      result.headersMs = elapsedMs();
+      Object.assign(result, classifyStatus(status, headers.location));
+      if (status === 429 || status === 503) {
+        // By the clock of Postgres, like the signed timestamp.
+        const nowMs = request.timestamp * 1000 + elapsedMs();
+        result.retryAfterMs = parseRetryAfter(headers['retry-after'], nowMs);
+      }
+      result.responseBody = await readResponse(response);
+    } catch (error) {
+      Object.assign(result, classifyError(late.signal.aborted ? lateError : error));
+    } finally {
+      clearTimeout(deadline);
+      connection?.socket.destroy();
+      if (result.error === 'dns') await delay(Math.max(Math.min(NO_ADDRESS_MS, timeoutMs) - elapsedMs(), 0));
+      result.durationMs = elapsedMs();
+    }
+    return result;
+  }
+
+  return { send };
+}
+
+/** Sends the request. Returns the response as soon as its headers have arrived. */
+function post(url: URL, request: WebhookRequest, { socket, checkBytesRead }: Connection): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
     const call = httpRequest({
+      createConnection: () => socket,
       method: 'POST',
       path: url.pathname + url.search,
       headers: {
@@ -96,74 +106,18 @@ export function createWebhookSender({
       maxHeaderSize: MAX_HEADER_BYTES,
       // Reads what a strict parser refuses, such as folded headers: the receiver has answered.
       insecureHTTPParser: true,
-      createConnection: (_options, callback) => {
-        connector(toTarget(url), (error, socket) => {
-          if (error !== null) {
-            callback(error, undefined as never);
-            return;
-          }
-          // A process that was frozen gets here after the deadline, when another attempt may be running.
-          if (elapsedMs() > timeoutMs) {
-            socket.destroy();
-            callback(lateError(), undefined as never);
-            return;
-          }
-          result.connectedMs = elapsedMs();
-          result.address = socket.remoteAddress ?? null;
-          callback(null, socket);
-        });
-        return undefined;
-      },
     });
-    call.once('socket', limitBytesRead);
-    let interim = 0;
-    call.on('information', () => {
-      if (++interim !== MAX_INTERIM) return;
-      call.destroy(tooLarge(`more than ${MAX_INTERIM} responses with a status below 200`));
-    });
-    let deadline: NodeJS.Timeout | undefined;
-    try {
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        // A process that was frozen first reads what has arrived. Without a socket, `destroy` emits no error.
-        deadline = setTimeout(() => setImmediate(() => reject(destroy(call, lateError()))), timeoutMs);
-        call.on('error', reject);
-        call.once('upgrade', () => reject(notHttp('answered 101, which was not requested')));
-        call.once('response', resolve);
-        call.end(request.body);
-      });
-      const { statusCode: status = 0, headers } = response;
-      if (status < 200) throw notHttp(`answered ${status}`);
+    // HTTP reads the socket from now on.
+    call.once('socket', () => socket.prependListener('data', () => checkBytesRead(socket)));
+    call.on('error', reject);
+    call.once('upgrade', () => reject(notHttp('answered 101, which was not requested')));
+    call.once('response', (response) => {
       // Without a listener, a late error of the body would end the process.
       response.on('error', () => undefined);
-      result.status = status;
-      result.headersMs = elapsedMs();
-      Object.assign(result, classifyStatus(status, headers.location));
-      if (status === 429 || status === 503) {
-        // By the clock of Postgres, like the signed timestamp.
-        const nowMs = request.timestamp * 1000 + elapsedMs();
-        result.retryAfterMs = parseRetryAfter(headers['retry-after'], nowMs);
-      }
-      result.responseBody = await readResponse(response);
-    } catch (error) {
-      Object.assign(result, classifyError(error));
-    } finally {
-      clearTimeout(deadline);
-      call.destroy();
-      if (result.error === 'dns') await delay(Math.max(Math.min(NO_ADDRESS_MS, timeoutMs) - elapsedMs(), 0));
-      result.durationMs = elapsedMs();
-    }
-    return result;
-  }
-
-  return { send: attempt };
-}
-
-/** The policy or the rules can be stricter than when the URL was accepted, so each attempt checks it. */
-function refuseUrl(url: string, policy: AddressPolicy): Classification | undefined {
-  const reason = checkWebhookUrl(url, policy);
-  if (reason === undefined) return undefined;
-  const malformed = checkWebhookUrl(url, { ...policy, allowPrivate: true }) !== undefined;
-  return failure(malformed ? 'invalid_url' : 'address_refused', `the URL ${reason}`);
+      resolve(response);
+    });
+    call.end(request.body);
+  });
 }
 
 /**
@@ -177,26 +131,7 @@ export function parseRetryAfter(value: string | string[] | undefined, nowMs: num
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
-function timeoutError(timeoutMs: number): Error {
-  return Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
-}
-
-function interruptedError(): Error {
-  return Object.assign(new Error(INTERRUPTED.errorDetail ?? ''), { code: 'ERR_INTERRUPTED' });
-}
-
-function toTarget({ protocol, hostname, host, port }: URL): buildConnector.Options {
-  // Certificates and servers do not know the dot that ends a fully qualified name.
-  const name = isIP(withoutBrackets(hostname)) === 0 ? { servername: hostname.replace(/\.$/, '') } : {};
-  return { protocol, hostname, host, port, ...name };
-}
-
 /** An answer that no parser can read. */
 function notHttp(detail: string): Error {
   return Object.assign(new Error(detail), { code: 'HPE_INVALID_STATUS' });
-}
-
-function destroy(call: ClientRequest, error: Error): Error {
-  call.destroy(error);
-  return error;
 }

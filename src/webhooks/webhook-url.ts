@@ -19,22 +19,18 @@ export interface AddressPolicy {
 export function checkWebhookUrl(url: string, policy: AddressPolicy): string | undefined {
   const reason = checkWebUrl(url);
   if (reason !== undefined) return reason;
-  const { protocol, hostname, port } = new URL(url);
-  return checkScheme(protocol, policy) ?? checkHost(hostname, policy) ?? checkPort(protocol, port, policy);
+  const parsed = new URL(url);
+  if (parsed.protocol === 'http:' && !policy.allowHttp) return 'must use https';
+  return checkHost(parsed.hostname, policy) ?? checkPort(portOf(parsed), policy);
 }
 
-/** @param protocol as in a URL object, with the colon */
-export function checkScheme(protocol: string, policy: AddressPolicy): string | undefined {
-  return protocol === 'https:' || (protocol === 'http:' && policy.allowHttp) ? undefined : 'must use https';
+export function portOf({ port, protocol }: URL): number {
+  return port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
 }
 
-/**
- * Refuses the ports below 1024 that belong to services other than HTTP.
- * @param port as in a URL object: empty for the default port
- */
-export function checkPort(protocol: string, port: string, policy: AddressPolicy): string | undefined {
-  const number = port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
-  if (policy.allowPrivate || number === 443 || number >= 1024 || (number === 80 && policy.allowHttp)) return undefined;
+/** Refuses the ports below 1024 that belong to services other than HTTP. */
+function checkPort(port: number, policy: AddressPolicy): string | undefined {
+  if (policy.allowPrivate || port === 443 || port >= 1024 || (port === 80 && policy.allowHttp)) return undefined;
   return `must use port ${policy.allowHttp ? '80, 443' : '443'} or a port from 1024`;
 }
 

@@ -23,11 +23,12 @@ import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from '.
  */
 const FULL = { seconds: 15, calmSeconds: 8, scale: 1, afterSeconds: 3 };
 const SHORT = { seconds: 6, calmSeconds: 3, scale: 0.3, afterSeconds: 1 };
-const FULL_BOUNDS: Bounds = { peakMb: 768, ratio: 3, alwaysAllowedMs: 100, busyShare: 0.01 };
+/** Other sellers' calls stay below a second: invariant 10 of the design. */
+const FULL_BOUNDS: Bounds = { peakMb: 768, ratio: 3, alwaysAllowedMs: 1000, busyShare: 0.01 };
 /** Times in CI show the speed of its machine too: they only find attacks that hold others up for seconds. */
 const SHORT_BOUNDS: Bounds = { ...FULL_BOUNDS, alwaysAllowedMs: 5000, busyShare: 0.05 };
-/** For all attacks at once in the short form: on 2 cores the attackers alone use one. */
-const SHORT_TOGETHER: Bounds = { ...SHORT_BOUNDS, alwaysAllowedMs: Infinity, busyShare: 0.1 };
+/** All attacks at once: the attackers share the machine, and on 2 cores they alone use one. */
+const TOGETHER_BOUNDS: Bounds = { ...SHORT_BOUNDS, alwaysAllowedMs: Infinity, busyShare: 0.1 };
 /** The attackers are on other machines in reality, so they get what the service leaves of the processors. */
 const ATTACKERS_NICENESS = 5;
 const TOGETHER = 'all at once';
@@ -82,8 +83,9 @@ async function run(): Promise<number> {
     for (const name of names) periods.push(await attack(running, name, [name]));
     if (names.length > 1) periods.push(await attack(running, TOGETHER, names));
     console.log(`\nThe attackers got:\n\n${periods.map(attackersLine).join('\n')}\n`);
-    const together = values.short ? SHORT_TOGETHER : bounds;
-    const failures = periods.flatMap((period) => failuresOf(period, period.name === TOGETHER ? together : bounds));
+    const failures = periods.flatMap((period) =>
+      failuresOf(period, period.name === TOGETHER ? TOGETHER_BOUNDS : bounds),
+    );
     for (const failure of failures) console.log(`failed: ${failure}`);
     return failures.length > 0 ? 1 : 0;
   } finally {

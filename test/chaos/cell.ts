@@ -5,17 +5,6 @@ import type { Seeded } from './seeded';
 import type { Shop } from './shopper';
 import type { ChaosStack } from './stack';
 
-export const GROUPS = [
-  'process',
-  'database',
-  'network',
-  'receiver',
-  'deployment',
-  'side effects',
-  'restores, clocks and operators',
-  'webhook delivery',
-] as const;
-
 /** A run of a cell: its stack, its random numbers, and what its callers know so far. */
 export interface Scene {
   stack: ChaosStack;
@@ -35,13 +24,10 @@ export type Spared = 'API' | 'service';
 /** One way in which something fails under load. */
 export interface Cell {
   name: string;
-  group: (typeof GROUPS)[number];
-  /** Forms of the same fault. The seed selects one, in turn: ten seeds cover up to ten. */
+  /** Related faults. The seed selects one, in turn: three seeds cover up to three. */
   variants?: readonly string[];
-  /** True if a run takes more than a minute. */
-  slow?: boolean;
   /** Why the cell cannot run here. */
-  skip?: (here: Pick<ChaosStack, 'disk'> & Pick<Scene, 'oldRoot'>) => string | undefined;
+  skip?: (here: Pick<ChaosStack, 'disk'> & Pick<Scene, 'oldRoot' | 'variant'>) => string | undefined;
   /** True if orders can be lost: callers accept a 404. */
   restores?: boolean;
   /** What the fault does not touch. `API`: creates and GETs still succeed. `service`: it touches only receivers, so hardly any run is replaced. */
@@ -70,6 +56,12 @@ export interface Cell {
 export function variantOf({ variants = [] }: Pick<Cell, 'variants'>, seed: number): string | undefined {
   return variants[(seed - 1) % variants.length];
 }
+
+/** The part of a cell with one of these faults, by its name. */
+export const oneOf = (faults: Record<string, Cell['strike']>): Pick<Cell, 'variants' | 'strike'> => ({
+  variants: Object.keys(faults),
+  strike: (scene) => faults[scene.variant!]!(scene),
+});
 
 /** Throws if a fault hit nothing: a run without a fault proves nothing. */
 export function expectHits(count: number, what: string): void {

@@ -1,14 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { killProcesses } from '../support/processes';
 import { findTemporalCli } from '../../tools/local-stack/temporal-cli';
-import { variantOf } from './cell';
-import { type AnyCell, CELLS } from './cells';
+import { type Cell, variantOf } from './cell';
+import { CELLS } from './cells';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import type { Broken } from './invariants';
-import { type RunOptions, type RunResult, runCell, runDelivery } from './run';
+import { type RunOptions, type RunResult, runCell } from './run';
 import { SHORT } from './short';
 import { type ChaosStack, startChaosStack } from './stack';
 
@@ -28,7 +27,6 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '12' },
     abandoned: { type: 'string', default: '0' },
     'old-root': { type: 'string' },
-    fast: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     short: { type: 'boolean', default: false },
     report: { type: 'string' },
@@ -48,12 +46,12 @@ let cleanup = createCleanup();
 let isInterrupted = false;
 
 interface Planned {
-  cell: AnyCell;
+  cell: Cell;
   seed: number;
 }
 
 /** The cells of this name; if there is none, those whose names contain it. */
-function named(name: string): AnyCell[] {
+function named(name: string): Cell[] {
   const exact = CELLS.filter((cell) => cell.name === name);
   const found = exact.length > 0 ? exact : CELLS.filter((cell) => cell.name.includes(name));
   if (found.length === 0) throw new Error(`no cell is named ${name}: see --list`);
@@ -61,14 +59,13 @@ function named(name: string): AnyCell[] {
 }
 
 function plan(): Planned[] {
-  const selected = new Set((values.short ? SHORT : values.cell)?.flatMap(named) ?? CELLS);
-  const cells = [...selected].filter((cell) => !(values.fast && 'strike' in cell && cell.slow));
+  const cells = [...new Set((values.short ? SHORT : values.cell)?.flatMap(named) ?? CELLS)];
   const seeds =
     values.seed === undefined
       ? Array.from({ length: Number(values.seeds) }, (_, index) => index + 1)
       : [Number(values.seed)];
   const [part, parts] = partOf(values.part);
-  const isOwn = (cell: AnyCell, seed: number): boolean => (CELLS.indexOf(cell) + seed) % parts === part - 1;
+  const isOwn = (cell: Cell, seed: number): boolean => (CELLS.indexOf(cell) + seed) % parts === part - 1;
   return seeds.flatMap((seed) => cells.filter((cell) => isOwn(cell, seed)).map((cell) => ({ cell, seed })));
 }
 
@@ -80,7 +77,7 @@ function partOf(text: string): [part: number, parts: number] {
 
 function report(
   stack: ChaosStack,
-  cell: AnyCell,
+  cell: Cell,
   { seed, variant, orders, calls, baseline = 0, recoveryMs, durationMs, broken, facts, ...parts }: RunResult,
 ): void {
   const { finishMs, quietMs, factsMs, replayMs } = parts;
@@ -100,7 +97,7 @@ function report(
 async function run(): Promise<number> {
   const planned = plan();
   if (values.list) {
-    for (const { name, group } of CELLS) console.log(`${group}: ${name}`);
+    for (const { name, variants = [] } of CELLS) console.log([name, ...variants].join('\n  '));
     return 0;
   }
   await findTemporalCli(console.log);
@@ -125,7 +122,7 @@ async function run(): Promise<number> {
         failed += 1;
         continue;
       }
-      const reason = 'strike' in cell ? cell.skip?.({ disk: stack.disk, oldRoot }) : undefined;
+      const reason = cell.skip?.({ disk: stack.disk, oldRoot, variant: variantOf(cell, seed) });
       if (reason !== undefined) {
         console.log(`skip   ${cell.name}: ${reason}`);
         skipped += 1;
@@ -177,16 +174,17 @@ const harnessError = (step: string, error: unknown): Broken => ({
   fault: `the harness failed at ${step}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
 });
 
-const failedRun = (cell: AnyCell, seed: number, step: string, error: unknown, durationMs = 0): RunResult => ({
-  ...{ seed, variant: variantOf(cell, seed), orders: 0, abandonedOrders: 0, calls: 0, sellerIds: [], durationMs },
+const failedRun = (cell: Cell, seed: number, step: string, error: unknown, durationMs = 0): RunResult => ({
+  ...{ seed, variant: variantOf(cell, seed), orders: 0, calls: 0, durationMs },
   ...{ broken: [harnessError(step, error)], facts: new Map() },
 });
 
 /** Runs a cell. An error of the harness is a failed run, and the next one gets a stack of its own. */
-async function attempt(stack: ChaosStack, cell: AnyCell, seed: number): Promise<RunResult> {
+async function attempt(stack: ChaosStack, cell: Cell, seed: number): Promise<RunResult> {
   const startedAt = performance.now();
-  const running = 'strike' in cell ? runCell(stack, cell, optionsOf(seed)) : runDelivery(cell, seed);
-  return running.catch((error: unknown) => failedRun(cell, seed, 'the run', error, performance.now() - startedAt));
+  return runCell(stack, cell, optionsOf(seed)).catch((error: unknown) =>
+    failedRun(cell, seed, 'the run', error, performance.now() - startedAt),
+  );
 }
 
 async function renewCleanup(): Promise<void> {
@@ -197,8 +195,6 @@ async function renewCleanup(): Promise<void> {
 async function interrupt(): Promise<void> {
   isInterrupted = true;
   await cleanup.run();
-  // A cell of the webhook delivery has a service of its own.
-  await killProcesses();
   process.exit(130);
 }
 

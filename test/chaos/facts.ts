@@ -1,5 +1,11 @@
+import { getOrderQuery } from '../../workflows/messages';
 import type { ChaosStack } from './stack';
 import type { Received } from './receiver';
+
+/** By an operator, by a worker, or by an error. */
+export const CLOSED_BY_FORCE = ['TERMINATED', 'FAILED'];
+/** A closed run is replayed for a query. */
+const ANSWERED_WITHIN_MS = 10_000;
 
 export interface Change {
   version: number;
@@ -28,8 +34,8 @@ export interface PaymentFacts {
 export interface RunFacts {
   runId: string;
   status: string;
-  /** What a completed run returned. */
-  result?: { version: number; status: string; cancelledAt: string | null };
+  /** The order in the last run: what it returned, or what it answers if it was closed by force and can be asked. */
+  result?: { version: number; status: string; cancelledAt: string | null } | undefined;
   /** Why a run failed: the type of its failure, or the message. */
   failure?: string;
 }
@@ -114,16 +120,17 @@ function failureOf(error: unknown): string {
 }
 
 async function readResults(client: ChaosStack['client'], orders: OrderFacts[]): Promise<void> {
-  const queue = orders.flatMap(({ id, runs }) => [
-    ...runs.slice(-1).flatMap((run) => (run.status === 'COMPLETED' ? { id, run } : [])),
-    ...runs.flatMap((run) => (run.status === 'FAILED' ? { id, run } : [])),
-  ]);
+  const queue = orders.flatMap(({ id, runs }) => runs.map((run) => ({ id, run, isLast: run === runs.at(-1) })));
   const work = async (): Promise<void> => {
     for (let next = queue.pop(); next; next = queue.pop()) {
-      const { id, run } = next;
-      const result = client.workflow.getHandle(`order-${id}`, run.runId, { followRuns: false }).result();
-      if (run.status === 'COMPLETED') run.result = await result;
-      else run.failure = await result.then(() => 'none', failureOf);
+      const { id, run, isLast } = next;
+      const handle = client.workflow.getHandle(`order-${id}`, run.runId, { followRuns: false });
+      if (run.status === 'FAILED') run.failure = await handle.result().then(() => 'none', failureOf);
+      if (isLast && run.status === 'COMPLETED') run.result = await handle.result();
+      if (isLast && CLOSED_BY_FORCE.includes(run.status)) {
+        const answer = client.withDeadline(Date.now() + ANSWERED_WITHIN_MS, () => handle.query(getOrderQuery));
+        run.result = (await answer.catch(() => undefined)) ?? undefined;
+      }
     }
   };
   await Promise.all(Array.from({ length: 16 }, work));

@@ -1,5 +1,5 @@
 import { type Answer, acknowledged, type Ledger, type OrderRecord } from './ledger';
-import type { Change, Facts, OrderFacts, RunFacts } from './facts';
+import { CLOSED_BY_FORCE, type Change, type Facts, type OrderFacts, type RunFacts } from './facts';
 import { webhookFaults } from './webhook-invariants';
 
 /** An invariant of docs/contributors/architecture.md that does not hold. */
@@ -13,8 +13,8 @@ export interface Broken {
 export interface Allowances {
   /** Final states of a webhook event besides `delivered`, for orders whose webhook URL matches. */
   undelivered?: (webhookUrl: string) => readonly string[];
-  /** True if the receiver or its network is slow: the calls of an order overlap as it sees them. */
-  overlaps?: boolean;
+  /** True if the receiver or its network is slow: the calls of an order with this webhook URL overlap as it sees them. */
+  overlaps?: (webhookUrl: string) => boolean;
   /** True if a worker was frozen for longer than the activity of an attempt: it may repeat an earlier webhook late. */
   repeatsLate?: boolean;
   /** True if operators or expiries change orders too: further refusals are allowed, and replaced runs are not counted. */
@@ -262,7 +262,7 @@ const replacedRuns = (runs: readonly RunFacts[]): number =>
 /** One workflow: closed, with the state of the row, or open if the order is abandoned. */
 function workflowFaults(
   { isAbandoned }: OrderRecord,
-  { id, runs, version, status, cancelledAt, changes }: OrderFacts,
+  { id, runs, version, status, cancelledAt, changes, events }: OrderFacts,
   { operators, sparesRuns, failedRuns, forgottenRuns = false }: Allowances,
 ): string[] {
   const last = runs.at(-1);
@@ -283,6 +283,11 @@ function workflowFaults(
     result?.status === status &&
     ((result.version === version && result.cancelledAt === cancelledAt) ||
       (isLateCancel && result.version === version - 1));
+  // By design, a run that was closed by force is not resumed if nothing is left to do: the row answers.
+  const isClosedByForce = CLOSED_BY_FORCE.includes(last.status);
+  const isLeft = !isFinal || events.some(({ state }) => state === 'pending');
+  const isOlder = result === undefined || result.version < version;
+  const isExplained = isClosedByForce ? !isLeft && (isOlder || agrees) : agrees;
   // By design, a run fails whose row was changed without it. TERMINATED runs were replaced.
   const failures = runs.filter(
     (run) => run.status === 'TIMED_OUT' || (run.status === 'FAILED' && run.failure !== 'RowChanged'),
@@ -293,7 +298,7 @@ function workflowFaults(
       ? []
       : failures.map((run) => `run ${run.runId} is ${run.status}: ${run.failure ?? ''}`)),
     ...(open > 0 ? [`stuck: ${open} of its runs are open`] : []),
-    ...(open > 0 || agrees
+    ...(open > 0 || isExplained
       ? []
       : [`the workflow (${last.status}, ${JSON.stringify(result)}) differs from the row (${version}, ${status})`]),
   ];

@@ -74,3 +74,7 @@ export const createLedger = (): Ledger => ({
 export function acknowledged({ orders }: Ledger): { id: string; record: OrderRecord }[] {
   return orders.flatMap((record) => [...record.ids].slice(-1).map((id) => ({ id, record })));
 }
+
+/** True if no answer has shown the order closed. */
+export const seemsOpen = ({ answers }: OrderRecord): boolean =>
+  !answers.some(({ order }) => order && ['SUCCESSFUL', 'UNSUCCESSFUL'].includes(order.status));

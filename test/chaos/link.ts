@@ -2,8 +2,7 @@ import { type Socket, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { listen } from '../support/listening-server';
 
-export const LINK_FAULTS = ['latency', 'down', 'black hole', 'reset', 'cut', 'sliced', 'slow close'] as const;
-export type LinkFault = (typeof LINK_FAULTS)[number];
+export type LinkFault = 'latency' | 'down' | 'black hole' | 'reset' | 'cut' | 'sliced' | 'slow close';
 
 const LATENCY_MS = 300;
 const RESET_EVERY_MS = 250;

@@ -3,7 +3,7 @@ import type { LenderOutcome } from '../../src/checkout/test-customers';
 import { Browser, createBrowserAgent } from './browser';
 import { createCaller, STUCK_AFTER_MS } from './caller';
 import { type Intent, checkOut, drawIntent } from './customer';
-import type { Ledger, OrderRecord } from './ledger';
+import { type Ledger, type OrderRecord, seemsOpen } from './ledger';
 import { type Seeded, seeded } from './seeded';
 import { type Shop, Shopper } from './shopper';
 
@@ -107,12 +107,7 @@ export function startLoad(options: LoadOptions): Load {
     isAbandoned: boolean,
     visit: (shop: Shop, record: OrderRecord) => Promise<void>,
   ): Promise<void> => {
-    const queue = ledger.orders.filter(
-      (one) =>
-        one.isAbandoned === isAbandoned &&
-        one.ids.size > 0 &&
-        !one.answers.some(({ order }) => order && isFinal(order.status)),
-    );
+    const queue = ledger.orders.filter((one) => one.isAbandoned === isAbandoned && one.ids.size > 0 && seemsOpen(one));
     giveUpAfter(STUCK_AFTER_MS + queue.length * CALL_MS);
     const work = async (): Promise<void> => {
       for (let record = queue.pop(); record; record = queue.pop()) {
@@ -142,8 +137,6 @@ export function startLoad(options: LoadOptions): Load {
     },
   };
 }
-
-const isFinal = (status: string): boolean => status === 'SUCCESSFUL' || status === 'UNSUCCESSFUL';
 
 /** What a customer's number of calls depends on most. */
 interface Journey {

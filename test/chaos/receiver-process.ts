@@ -5,32 +5,32 @@ import { createServer as createTlsServer } from 'node:https';
 import { text as readText } from 'node:stream/consumers';
 import { drip, endless } from '../support/failing-responses';
 import { selfSigned } from '../support/self-signed';
-import type { Logged, Mode } from './receiver';
+import type { Logged, ReceiverFault } from './receiver';
 
 /*
  * The sellers' webhook endpoint, a process of its own: `node receiver-process.js <log file> <port> <TLS port>`. Every
- * request and every response is a line of the log before it has an effect. The parent process sends the mode.
+ * request and every response is a line of the log before it has an effect. The parent process sends whether it fails.
  */
 const [, , logFile = '', port = '', tlsPort = ''] = process.argv;
-let mode: Mode = 'healthy';
+let isFailing = false;
 let count = 0;
 /** The ids of the webhooks that have arrived. */
 const seen = new Set<string>();
-process.on('message', (next: Mode) => (mode = next));
+process.on('message', (next: boolean) => (isFailing = next));
 process.on('disconnect', () => process.exit());
 
 const log = (line: Logged): void => appendFileSync(logFile, `${JSON.stringify(line)}\n`);
 
 /**
- * Fails in the current mode, or responds in the character of the path: `/steady`, `/slow`, `/flaky`, `/busy`. The last two fail
- * a webhook once, so that no schedule is too short for them.
+ * Responds in the character of the path: `/steady`, `/slow`, `/flaky`, `/busy`, or the name of a fault, which is steady
+ * while the receiver does not fail. Flaky and busy ones fail a webhook once, so that no schedule is too short for them.
  */
 function respond(request: IncomingMessage, response: ServerResponse, call: string): void {
   const answer = (status: number, headers: Record<string, string> = {}): void => {
     log({ call, status, retryAfterS: Number(headers['retry-after'] ?? 0), at: Date.now() });
     response.writeHead(status, headers).end('thanks');
   };
-  const fails: Record<Exclude<Mode, 'healthy'>, () => void> = {
+  const faults: Record<ReceiverFault, () => void> = {
     late: () => void setTimeout(() => answer(200), 5000),
     '500': () => answer(500),
     '429': () => answer(429, { 'retry-after': '2' }),
@@ -40,11 +40,11 @@ function respond(request: IncomingMessage, response: ServerResponse, call: strin
     drip: () => drip(response, response.writeHead(500), 'oh no'),
     reset: () => void request.socket.resetAndDestroy(),
   };
-  const character = request.url?.split('/')[1];
+  const character = request.url?.split('/')[1] ?? '';
   const id = String(request.headers['webhook-id']);
   const isFirst = !seen.has(id);
   seen.add(id);
-  if (mode !== 'healthy') fails[mode]();
+  if (isFailing && character in faults) faults[character as ReceiverFault]();
   else if (character === 'slow') setTimeout(() => answer(200), 400);
   else if (character === 'flaky' && isFirst && count % 2 === 0) answer(500);
   else if (character === 'busy' && isFirst && count % 3 === 0) answer(429, { 'retry-after': '1' });

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
 import type { Part } from './part';
 
-/** How the receiver fails. */
+/** How the receiver fails at the path of this name: `/late`. */
 export const RECEIVER_FAULTS = ['late', '500', '429', '410', 'redirect', 'endless', 'drip', 'reset'] as const;
-export type Mode = 'healthy' | (typeof RECEIVER_FAULTS)[number];
+export type ReceiverFault = (typeof RECEIVER_FAULTS)[number];
 
 /** A line of the receiver's log: a request, its response, and the end of its connection. Times are unix ms. */
 export type Logged =
@@ -39,7 +39,8 @@ export interface Received {
 export interface ReceiverPart extends Part {
   port: number;
   tlsPort: number;
-  setMode: (mode: Mode) => void;
+  /** True: the paths of faults fail. */
+  setFailing: (isFailing: boolean) => void;
   /** The size of the log: where the next run's part begins. */
   logSize: () => number;
   read: (from: number) => Received[];
@@ -47,7 +48,7 @@ export interface ReceiverPart extends Part {
 
 export function createReceiver(logFile: string, port: number, tlsPort: number): ReceiverPart {
   let child: ChildProcess | undefined;
-  let mode: Mode = 'healthy';
+  let isFailing = false;
   const isRunning = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
   const logSize = (): number => statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
   return {
@@ -66,7 +67,7 @@ export function createReceiver(logFile: string, port: number, tlsPort: number): 
         },
       );
       await once(child, 'message');
-      child.send(mode);
+      child.send(isFailing);
     },
     async end(signal) {
       if (!isRunning()) return;
@@ -74,8 +75,8 @@ export function createReceiver(logFile: string, port: number, tlsPort: number): 
       child!.kill(signal);
       await exited;
     },
-    setMode(next) {
-      mode = next;
+    setFailing(next) {
+      isFailing = next;
       if (isRunning()) child!.send(next);
     },
     logSize,

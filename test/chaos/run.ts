@@ -2,10 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findDeadlock } from '../support/find-deadlock';
 import { createSeller } from '../support/stack';
 import { type Cell, type Scene, variantOf } from './cell';
-import type { DeliveryCell } from './cells';
-import { killDuringDelivery } from './deliveries/deliver';
-import { MOMENTS } from './deliveries/moments';
-import { planOf } from './deliveries/plan';
 import { type Allowances, type Broken, brokenInvariants } from './invariants';
 import { type OrderFacts, readFacts, withoutOpenWorkflow } from './facts';
 import { acknowledged, createLedger, type Ledger } from './ledger';
@@ -38,8 +34,6 @@ export interface RunResult {
   variant: string | undefined;
   /** Acknowledged orders. */
   orders: number;
-  /** How many of them were abandoned. */
-  abandonedOrders: number;
   calls: number;
   /** Successful calls per second before the fault. */
   baseline?: number;
@@ -52,7 +46,6 @@ export interface RunResult {
   /** Reading what the stores hold, and then the replays that were left. */
   factsMs?: number;
   replayMs?: number;
-  sellerIds: readonly string[];
   durationMs: number;
   broken: Broken[];
   /** For the report of a failure. */
@@ -127,10 +120,9 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
     broken.push({ orderId: '', fault: `stuck: something was left to do after ${Math.round(quietMs / 1000)} s` });
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {
-    ...{ seed, variant, baseline, sellerIds, facts: facts.orders, broken },
+    ...{ seed, variant, baseline, facts: facts.orders, broken },
     ...{ finishMs, quietMs, factsMs, replayMs },
     orders: acknowledged(ledger).length,
-    abandonedOrders: acknowledged(ledger).filter(({ record }) => record.isAbandoned).length,
     calls: ledger.successes.length,
     recoveryMs: back ?? null,
     durationMs: performance.now() - startedAt,
@@ -168,32 +160,6 @@ async function strike(cell: Cell, scene: Scene, { seed, rate, abandonedRate = 0 
   const healedAt = performance.now();
   const back = await untilRecovered(ledger.successes, baseline, healedAt);
   return { load, baseline, struckAt, healedAt, back };
-}
-
-/** Runs a cell with a service of its own: the moments of a delivery. */
-export async function runDelivery(cell: DeliveryCell, seed: number): Promise<RunResult> {
-  const startedAt = performance.now();
-  const variant = variantOf(cell, seed);
-  const moment = MOMENTS.find(({ name }) => name === variant)!;
-  const broken: Broken[] = [];
-  const done = await killDuringDelivery(planOf(moment, seed)).catch((error: unknown) => {
-    broken.push({ orderId: '', fault: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-    return { orders: 0, recoveredMs: 0 };
-  });
-  const { orders, recoveredMs: quietMs } = done;
-  const durationMs = performance.now() - startedAt;
-  return {
-    seed,
-    variant,
-    orders,
-    abandonedOrders: 0,
-    calls: 0,
-    quietMs,
-    sellerIds: [],
-    durationMs,
-    broken,
-    facts: new Map(),
-  };
 }
 
 /** A seller for each character of receiver, one without webhooks, one with hosted checkout, and one for each URL of the cell. */

@@ -1,10 +1,9 @@
-/** The cells for CI, about six minutes: each breaks another mechanism of recovery. Seed 1 kills after a side effect. */
+/** The cells for CI, about four minutes: each breaks another mechanism of recovery. Seed 1 kills after a side effect. */
 export const SHORT = [
-  'SIGKILL an API when it sends a change to a workflow',
-  'SIGKILL a worker when it saves a change',
-  'SIGKILL a worker when it has the bank reverse a payment',
-  'SIGKILL everything at once',
-  'a third of the commits fail with 40001 (serialization failure)',
-  'one worker is 1 h fast, the other 1 h slow',
+  'signals to everything at once',
+  'Postgres refuses or delays writes',
+  'SIGKILL an API at side effects of orders',
+  'SIGKILL a worker at side effects of deliveries',
+  'a deployment that cannot continue running orders',
   'Postgres is restored from a copy',
 ];

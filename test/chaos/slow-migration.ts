@@ -147,7 +147,6 @@ async function run(): Promise<number> {
     let repeats: string[] = [];
     const cell: Cell = {
       name: 'a slow migration',
-      group: 'deployment',
       async strike(scene) {
         before = timesSince(scene, 0);
         applied = await applyAll(scene, folder);

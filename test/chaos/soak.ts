@@ -125,7 +125,6 @@ async function run(): Promise<number> {
     let samples: Sample[] = [];
     const cell: Cell = {
       name: 'soak',
-      group: 'process',
       strike: async () => void (samples = await sampleFor(parts, minutes * 60_000)),
     };
     const result = await runCell(stack, cell, { seed: 1, rate: Number(values.rate), oldRoot: undefined });

@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import pg from 'pg';
 import { migrate } from '../../src/db/run-migrations';
 import { type Db, createPool } from '../../src/db/pool';
 import { createCheckoutKey } from '../../src/db/sellers';
@@ -86,9 +85,6 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
   const receiver = endWith(cleanup, watch(createReceiver(path.join(folder, 'receiver.log'), ports[2]!, ports[3]!)));
   await Promise.all([postgres.start(), temporal.start(), receiver.start()]);
   await migrate(postgres.url());
-  await createTemplate(postgres.url());
-  // For the cells that start a service of their own.
-  process.env.TEST_TEMPORAL_ADDRESS = temporal.address();
   // By their name, cells tell these connections from the service's.
   const db = createPool(`${postgres.url()}?application_name=chaos`, 8, () => undefined);
   cleanup.add(() => db.end());
@@ -147,7 +143,7 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
     alike: new Map(),
     async restore() {
       for (const link of Object.values(links).flat()) link.heal();
-      receiver.setMode('healthy');
+      receiver.setFailing(false);
       await startAll([postgres, temporal, receiver]);
       const changed = services.filter((part) => part.isRelaunched());
       for (const part of changed) part.relaunchWith({});
@@ -186,17 +182,4 @@ function mountDisk(folder: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A copy of the empty database, for the databases that tests create. */
-async function createTemplate(url: string): Promise<void> {
-  const template = new URL(url);
-  const admin = new URL(url);
-  admin.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: admin.href });
-  await client.connect();
-  await client.query(`create database order_template template ${template.pathname.slice(1)}`);
-  await client.end();
-  template.pathname = '/order_template';
-  process.env.TEST_DATABASE_URL = template.href;
 }

@@ -19,10 +19,11 @@ export function webhookFaults(record: OrderRecord, order: OrderFacts, allowed: A
   const { changes, events, received } = order;
   const steps = changes.filter(({ from, to }) => from !== null && from !== to);
   const isUndone = mayBeUndone(record, order, allowed);
-  const { failedRuns, overlaps = false, repeatsLate = false } = allowed;
+  const { failedRuns, repeatsLate = false } = allowed;
   // A run that an operator ends, or a restoration undoes, takes its resends with it.
   const mayLoseResends = isUndone || failedRuns === 'all' || (failedRuns?.has(order.id) ?? false);
   if (record.webhookUrl === null) return received.length > 0 && !isUndone ? ['a webhook without a URL'] : [];
+  const overlaps = allowed.overlaps?.(record.webhookUrl) ?? false;
   return [
     ...(events.map(({ sequence }) => sequence).join() === steps.map((_, index) => index + 1).join()
       ? []

@@ -26,8 +26,10 @@ import type {
   webhookListQuerySchema,
 } from '../../src/contracts/webhook-request-schemas';
 
-/** Interfaces that extend others as one object, in all depths. */
-type Flat<T> = T extends string | number | boolean | null | undefined ? T : { [Key in keyof T]: Flat<T[Key]> };
+/** Interfaces that extend others as one object, and arrays that callers may pass read-only, in all depths. */
+type Flat<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : { -readonly [Key in keyof T]: Flat<T[Key]> };
 /** Two conditional types are assignable only if the types after `extends` are identical. */
 type Same<One, Other> =
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters

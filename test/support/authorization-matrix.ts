@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { EXAMPLES, GUIDES } from '../../src/api/docs-page';
+import { PAGES } from '../../src/api/docs-routes';
 import { BASE } from './api';
 
 /** Who owns the object that a path refers to. */
@@ -20,13 +20,7 @@ export const OPEN: Record<string, string> = {
   'GET /health/ready': 'for people, start-up and roll-outs',
   'GET /health/serving': 'for load balancers',
   'GET /openapi.json': 'the contract',
-  'GET /docs': 'documentation of the contract',
-  'GET /docs/page.js': 'documentation of the contract',
-  'GET /docs/scalar-:digest.js': 'documentation of the contract',
-  'GET /docs/guides.css': 'documentation of the contract',
-  ...Object.fromEntries(
-    [...GUIDES, ...EXAMPLES].map(({ name }) => [`GET /docs/${name}`, 'documentation of the contract']),
-  ),
+  ...Object.fromEntries([...PAGES.keys()].map((path) => [`GET ${path}`, 'documentation of the contract'])),
   'GET /': 'redirects to the documentation',
 };
 

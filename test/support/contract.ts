@@ -1,6 +1,6 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { GUIDES } from '../../src/api/docs-page';
+import { GUIDES } from '../../src/api/docs-routes';
 import { type OpenApiDocument, createOpenApiDocument } from '../../src/contracts/openapi/document';
 import { VERSION } from '../../src/package';
 import type { ApiResponse } from './api';

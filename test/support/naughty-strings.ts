@@ -46,10 +46,6 @@ export function plainTexts(max: number): string[] {
 export function plainReferences(): string[] {
   const invisible = /\p{Default_Ignorable_Code_Point}|\u2800|[^\P{Zs} ]| {2}/u;
   return plainTexts(255)
-    .filter((text) => !invisible.test(withoutJoinedEmoji(text)))
+    .filter((text) => !invisible.test(text))
     .map((text) => text.normalize('NFC'));
 }
-
-/** Emoji that are joined contain joiners and variation selectors. */
-const withoutJoinedEmoji = (text: string): string =>
-  text.replace(/\p{Extended_Pictographic}\ufe0f?(\u200d\p{Extended_Pictographic}\ufe0f?)+/gu, '');

@@ -11,13 +11,11 @@ export const LONG_TIMEOUT_MS = 300_000;
 export const SHORT_TIMEOUT_MS = 300;
 /** Deadline of an attempt that reaches it after it has connected, also on a loaded machine. */
 export const CONNECTED_TIMEOUT_MS = 3000;
-/** A deadline that is noticed this late, in ms, still counts as a timeout: the machine may be loaded. */
-export const FROZEN_AFTER_MS = 60_000;
 
 /** A sender without address restrictions. */
 export function sender(options: Partial<SenderOptions> = {}): WebhookSender {
   const policy = { allowPrivate: true, allowHttp: true };
-  return createWebhookSender({ policy, timeoutMs: LONG_TIMEOUT_MS, frozenAfterMs: FROZEN_AFTER_MS, ...options });
+  return createWebhookSender({ policy, timeoutMs: LONG_TIMEOUT_MS, ...options });
 }
 
 export const webhook = (url: string) => ({

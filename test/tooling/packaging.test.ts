@@ -250,7 +250,7 @@ describe('the image', () => {
     expect(ignored).toEqual([]);
     expect(copied.filter((file) => !isFile(file))).toEqual([]);
     expect(copied.filter((file) => /^(test|tools)\b/.test(file))).toEqual(
-      ['build', 'guides', 'is-built'].map((name) => `tools/${name}.mjs`),
+      ['build.mjs', 'guides.css', 'guides.mjs', 'is-built.mjs'].map((name) => `tools/${name}`),
     );
   });
 });

@@ -180,7 +180,7 @@ function isBaseUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
 }
 
-async function* everyItem<T>(nextPage: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {
+export async function* everyItem<T>(nextPage: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await nextPage(cursor === undefined ? {} : { cursor });
     yield* page.data;

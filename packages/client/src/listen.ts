@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OrderServiceClient } from './client';
+import { type OrderServiceClient, everyItem } from './client';
 import { OrderServiceError, isTemporary } from './client-errors';
 import type { OrderStatusChanged, WebhookEvent } from './contract-types';
 
@@ -57,13 +57,9 @@ function skip({ id }: WebhookEvent, error: unknown): string {
 /** The webhooks since `latest` that are not in `seen`, oldest first. */
 async function findNew(orders: OrderServiceClient, latest: string, seen: ReadonlySet<string>): Promise<WebhookEvent[]> {
   const found: WebhookEvent[] = [];
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    // A list of 10 counts as one request.
-    const query = { created_from: latest, limit: 10, ...(cursor !== undefined && { cursor }) };
-    const page = await orders.listWebhooks(query);
-    found.push(...page.data.filter(({ id }) => !seen.has(id)));
-    cursor = page.next_cursor;
-  }
+  // A list of 10 counts as one request.
+  const events = everyItem((cursor) => orders.listWebhooks({ created_from: latest, limit: 10, ...cursor }));
+  for await (const event of events) if (!seen.has(event.id)) found.push(event);
   return found.sort((one, other) => one.created_at.localeCompare(other.created_at) || one.sequence - other.sequence);
 }
 

@@ -1,5 +1,5 @@
 -- Accounts with their changes, keys and secrets; orders with their start requests, timelines, idempotency keys, webhooks
--- and attempts; applications and payments of the hosted checkout; the operators' audit log and rate limits. Amounts are in pence. Times are set by Postgres unless the comment states otherwise.
+-- and attempts; applications and payments of the hosted checkout; the operators' audit log. Amounts are in pence. Times are set by Postgres unless the comment states otherwise.
 
 -- The time of a row by which lists are read. It is taken after the transaction has its id: a reader that sees no older
 -- open transaction has missed no row with an earlier time. In ms, as the API shows it.
@@ -343,12 +343,3 @@ create table service_secret (
   name text primary key,
   secret text not null
 );
-
--- Request counts that all API processes share. The columns and their order are those of rate-limiter-flexible.
--- Unlogged: a count is not worth a write to disk, and losing it in a crash does no harm.
-create unlogged table rate_limit (
-  key varchar(255) primary key,
-  points integer not null default 0,
-  -- Milliseconds since 1970, by the clock of the process that counted first
-  expire bigint
-) with (fillfactor = 50);

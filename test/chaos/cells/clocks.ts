@@ -1,7 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Cell, type Scene, expectHits, faultMs } from '../cell';
 import { restart } from '../part';
 import type { ServicePart } from '../service-part';
-import { failReceiver } from './receiver';
 
 const HOUR_MS = 3_600_000;
 
@@ -11,36 +11,30 @@ function isShifted(line: string): boolean {
   return Math.abs(Date.parse(time) - Date.now()) > HOUR_MS / 2;
 }
 
-/** @param shifts the processes whose clocks are wrong, and by how many hours */
-function wrongClocks(name: string, shifts: (scene: Scene) => [ServicePart, number][]): Cell {
-  return {
-    name,
-    group: 'restores, clocks and operators',
+/** Of each two equal processes, one clock is fast and the other is slow. */
+const shifts = ({ stack: { apis, workers } }: Scene): [part: ServicePart, ms: number][] =>
+  [apis, workers].flatMap(([fast, slow]): [ServicePart, number][] => [
+    [fast, HOUR_MS],
+    [slow, -HOUR_MS],
+  ]);
+
+export const CLOCK_CELLS: Cell[] = [
+  {
+    name: 'one API and one worker are 1 h fast, the others 1 h slow',
     spares: 'API',
     async prepare(scene) {
       await Promise.all(
-        shifts(scene).map(([part, hours]) => {
-          part.relaunchWith({ preload: 'shift-clock', env: { CHAOS_CLOCK_SHIFT_MS: String(hours * HOUR_MS) } });
+        shifts(scene).map(([part, ms]) => {
+          part.relaunchWith({ preload: 'shift-clock', env: { CHAOS_CLOCK_SHIFT_MS: String(ms) } });
           return restart(part, 'SIGTERM');
         }),
       );
     },
     async strike(scene) {
-      // Failed attempts are scheduled again, by a clock.
-      await failReceiver(scene.stack, '500', faultMs(scene.random));
+      // Attempts at flaky receivers are scheduled again, by a clock.
+      await delay(faultMs(scene.random));
       for (const [part] of shifts(scene))
         expectHits(part.log().filter(isShifted).length, `wrong time in the log of ${part.name}`);
     },
-  };
-}
-
-export const CLOCK_CELLS: Cell[] = [
-  wrongClocks('one worker is 1 h fast, the other 1 h slow', ({ stack: { workers } }) => [
-    [workers[0], 1],
-    [workers[1], -1],
-  ]),
-  wrongClocks('one API is 1 h fast, the other 1 h slow', ({ stack: { apis } }) => [
-    [apis[0], 1],
-    [apis[1], -1],
-  ]),
+  },
 ];

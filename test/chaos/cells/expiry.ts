@@ -9,7 +9,6 @@ const ROUNDS = 3;
 export const EXPIRY_CELLS: Cell[] = [
   {
     name: 'orders expire while the workers are killed',
-    group: 'restores, clocks and operators',
     // Expiries are part of the load, before the fault as after it.
     warmUpMs: EXPIRES_AFTER_MS + 2000,
     endsAllOrders: true,

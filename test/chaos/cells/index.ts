@@ -1,5 +1,4 @@
 import type { Cell } from '../cell';
-import { type Moment, MOMENTS } from '../deliveries/moments';
 import { CLOCK_CELLS } from './clocks';
 import { DATABASE_CELLS } from './database';
 import { DEPLOYMENT_CELLS } from './deployment';
@@ -11,31 +10,7 @@ import { RECEIVER_CELLS } from './receiver';
 import { RESTORE_CELLS } from './restores';
 import { SIDE_EFFECT_CELLS } from './side-effects';
 
-/** Its runs have a service of their own, one victim, and a receiver that holds responses back. */
-export interface DeliveryCell extends Pick<Cell, 'name' | 'group' | 'variants'> {
-  group: 'webhook delivery';
-}
-
-const deliveryCell = (name: string, moments: readonly Moment[]): DeliveryCell => ({
-  name: `SIGKILL the only worker at one moment of a delivery${name}`,
-  group: 'webhook delivery',
-  variants: moments.map((moment) => moment.name),
-});
-
-const yields = ({ needs }: Moment): boolean => needs === 'a successor';
-
-/** Two cells, so that ten seeds reach all moments. */
-const DELIVERY_CELLS: DeliveryCell[] = [
-  deliveryCell(
-    '',
-    MOMENTS.filter((moment) => !yields(moment)),
-  ),
-  deliveryCell(' that yields to the next one', MOMENTS.filter(yields)),
-];
-
-export type AnyCell = Cell | DeliveryCell;
-
-export const CELLS: AnyCell[] = [
+export const CELLS: Cell[] = [
   ...PROCESS_CELLS,
   ...DATABASE_CELLS,
   ...NETWORK_CELLS,
@@ -46,5 +21,4 @@ export const CELLS: AnyCell[] = [
   ...CLOCK_CELLS,
   ...EXPIRY_CELLS,
   ...OPERATOR_CELLS,
-  ...DELIVERY_CELLS,
 ];

@@ -1,12 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cell, type Scene, type Spared, expectHits, faultMs } from '../cell';
-import { LINK_FAULTS, type Link, type LinkFault } from '../link';
+import type { Link, LinkFault } from '../link';
 import { LINKS, type LinkName } from '../stack';
 
 const LONG_MS = 45_000;
-/** Each of these has a cell for each link. */
-const SEPARATE = ['down', 'black hole'] as const;
-const GENTLE = LINK_FAULTS.filter((fault) => fault !== 'down' && fault !== 'black hole');
+/** Between two faults of a run. */
+const PAUSE_MS = 1500;
+/** Three seeds break each link in every way. */
+const FAULTS: Record<string, LinkFault[]> = {
+  'down, then resets': ['down', 'reset'],
+  'a black hole, then slow closes': ['black hole', 'slow close'],
+  'latency, then cut, then sliced': ['latency', 'cut', 'sliced'],
+};
 
 async function breakLinks(links: readonly Link[], fault: LinkFault, ms: number): Promise<void> {
   for (const link of links) link.fail(fault);
@@ -17,7 +22,7 @@ async function breakLinks(links: readonly Link[], fault: LinkFault, ms: number):
   }
   expectHits(
     links.reduce((sum, link) => sum + link.hits(), 0),
-    'connection',
+    `connection, by "${fault}"`,
   );
 }
 
@@ -25,34 +30,30 @@ async function breakLinks(links: readonly Link[], fault: LinkFault, ms: number):
 const durationOf = (fault: LinkFault, link: LinkName, { random }: Scene): number =>
   fault === 'black hole' && link.endsWith('Postgres') ? random.between(10_000, 12_000) : faultMs(random);
 
-function spared(link: LinkName): Spared | undefined {
-  if (link === 'API to Postgres') return undefined;
-  return link === 'worker to receiver' ? 'service' : 'API';
-}
+const SPARES: Record<LinkName, Spared | undefined> = {
+  'API to Postgres': undefined,
+  'API to Temporal': 'API',
+  'worker to Postgres': 'API',
+  'worker to Temporal': 'API',
+  'worker to receiver': 'service',
+};
 
 export const NETWORK_CELLS: Cell[] = [
-  ...SEPARATE.flatMap((fault) =>
-    LINKS.map((link): Cell => ({
-      name: `${fault}, ${link}`,
-      group: 'network',
-      strike: (scene) => breakLinks(scene.stack.links[link], fault, durationOf(fault, link, scene)),
-      spares: () => spared(link),
-      ...(link === 'worker to receiver' && { allowed: () => ({ overlaps: true }) }),
-    })),
-  ),
-  ...GENTLE.map((fault): Cell => ({
-    name: `${fault}, one of the links`,
-    group: 'network',
-    variants: LINKS,
-    strike: ({ stack, variant, random }) => breakLinks(stack.links[variant as LinkName], fault, faultMs(random)),
-    spares: ({ variant }) => spared(variant as LinkName),
-    allowed: ({ variant }) => ({ overlaps: variant === 'worker to receiver' }),
+  ...LINKS.map((link): Cell => ({
+    name: `the network, ${link}`,
+    variants: Object.keys(FAULTS),
+    async strike(scene) {
+      for (const fault of FAULTS[scene.variant!]!) {
+        await breakLinks(scene.stack.links[link], fault, durationOf(fault, link, scene));
+        await delay(PAUSE_MS);
+      }
+    },
+    spares: () => SPARES[link],
+    allowed: () => ({ overlaps: () => link === 'worker to receiver' }),
   })),
   {
     name: 'worker 1 alone loses Temporal for 45 s',
-    group: 'network',
     spares: 'API',
-    slow: true,
     // Longer than the activity of an attempt (30 s).
     strike: ({ stack }) => breakLinks([stack.links['worker to Temporal'][0]!], 'black hole', LONG_MS),
   },

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { spawnCli } from '../../support/cli';
+import { queryOrder } from '../../support/orders';
+import { until } from '../../support/until';
 import { type Cell, type Scene, expectHits } from '../cell';
 import type { Broken } from '../invariants';
 import { acknowledged } from '../ledger';
 import type { ChaosStack } from '../stack';
 
 const ACTIONS_MS = 8000;
+/** A run that was ended is replaced within two minutes, without a person. */
+export const HEALS_WITHIN_MS = 120_000;
 /** Some actions are only possible on an order that is open. */
 const ACTIONS_MOST_MS = 40_000;
 const PAUSE_MS = 150;
@@ -53,23 +57,41 @@ async function reset({ client }: ChaosStack, orderId: string): Promise<boolean> 
 }
 
 /** The orders that operators have changed. */
-function actedOn(memory: Scene['memory']): Set<string> {
-  if (!memory.has('actedOn')) memory.set('actedOn', new Set<string>());
-  return memory.get('actedOn') as Set<string>;
+export function changedIn(memory: Scene['memory']): Set<string> {
+  if (!memory.has('changed')) memory.set('changed', new Set<string>());
+  return memory.get('changed') as Set<string>;
 }
 
-/** @returns the orders of the cancels that were accepted, and when, unless an operator has ended a run of the order */
+/** True if an order has nothing left to do, or an open run with the changes of its row. */
+async function isHealed({ db, client }: ChaosStack, orderId: string): Promise<boolean> {
+  const { rows } = await db.query<{ version: number; isLeft: boolean }>(
+    `select version, status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+       or exists (select from webhook_event where order_id = o.id and state = 'pending') as "isLeft"
+     from orders o where id = $1`,
+    [orderId],
+  );
+  const { version, isLeft } = rows[0]!;
+  if (!isLeft) return true;
+  const state = await queryOrder(client, orderId).catch(() => null);
+  return state !== null && state.version >= version;
+}
+
+/**
+ * Ends when all runs that it has ended are replaced.
+ * @returns the orders of the cancels that were accepted, and when, unless an operator has ended a run of the order
+ */
 async function act({ stack, random, ledger, memory }: Scene): Promise<Map<string, Date>> {
   const accepted = Object.keys(ACTIONS).map((name) => ({ name, count: 0 }));
   const cancelled = new Map<string, Date>();
   const ended = new Set<string>();
+  const healing: Promise<unknown>[] = [];
   const startedAt = performance.now();
   const elapsedMs = (): number => performance.now() - startedAt;
   const missing = () => accepted.filter(({ count }) => count === 0);
   while (elapsedMs() < ACTIONS_MS || (missing().length > 0 && elapsedMs() < ACTIONS_MOST_MS)) {
     const { id, record } = random.pick(acknowledged(ledger));
     const action = random.pick(elapsedMs() < ACTIONS_MS ? accepted : missing());
-    actedOn(memory).add(id);
+    changedIn(memory).add(id);
     if (ENDS.includes(action.name)) ended.add(id);
     if (action.name.startsWith('resend')) record.resent = true;
     // A run that has closed refuses most actions.
@@ -78,11 +100,14 @@ async function act({ stack, random, ledger, memory }: Scene): Promise<Map<string
       () => false,
     );
     if (isAccepted) action.count += 1;
+    if (isAccepted && ENDS.includes(action.name))
+      healing.push(until(() => isHealed(stack, id), `order ${id} goes on after "${action.name}"`, HEALS_WITHIN_MS));
     if (isAccepted && CANCELS.includes(action.name)) cancelled.set(id, new Date());
     await delay(PAUSE_MS);
   }
   for (const { name, count } of accepted) expectHits(count, `accepted "${name}"`);
   for (const id of ended) cancelled.delete(id);
+  await Promise.all(healing);
   return cancelled;
 }
 
@@ -101,12 +126,10 @@ async function verifyCancels({ stack: { db }, memory }: Scene): Promise<Broken[]
 export const OPERATOR_CELLS: Cell[] = [
   {
     name: 'operator actions at random: terminate, reset, cancel, signal, resend',
-    group: 'restores, clocks and operators',
-    slow: true,
     async strike(scene) {
       scene.memory.set('cancelled', await act(scene));
     },
-    allowed: ({ memory }) => ({ operators: true, failedRuns: actedOn(memory) }),
+    allowed: ({ memory }) => ({ operators: true, failedRuns: changedIn(memory) }),
     verify: verifyCancels,
   },
 ];

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cell, type Scene, faultMs } from '../cell';
+import { type Cell, type Scene, faultMs, oneOf } from '../cell';
 import { type Part, freeze, restart } from '../part';
 import { startAll } from '../stack';
 
@@ -28,46 +28,30 @@ const all = (scene: Scene): Part[] => [...services(scene), ...stores(scene)];
  * A thawed receiver reads the requests of several attempts at the same time. A worker that was frozen for longer than the
  * activity of an attempt (30 s) may repeat an earlier webhook late.
  */
-const allowed = (name: string): Pick<Cell, 'allowed'> => {
-  if (name === 'the receiver') return { allowed: () => ({ overlaps: true }) };
-  return name === 'a worker' ? { allowed: () => ({ repeatsLate: true }) } : {};
-};
-
-const SPARES: Record<string, Pick<Cell, 'spares'>> = {
-  'a worker': { spares: 'API' },
+const DETAILS: Record<string, Pick<Cell, 'spares' | 'allowed'>> = {
+  'a worker': { spares: 'API', allowed: ({ variant }) => ({ repeatsLate: variant === 'SIGSTOP for 90 s' }) },
   Temporal: { spares: 'API' },
-  'the receiver': { spares: 'service' },
+  'the receiver': {
+    spares: 'service',
+    allowed: ({ variant = '' }) => ({ overlaps: () => variant.startsWith('SIGSTOP') }),
+  },
 };
 
-const each = Object.entries(PARTS).flatMap(([name, choose]): Cell[] => [
-  {
-    name: `SIGKILL ${name}`,
-    group: 'process',
-    ...SPARES[name],
-    strike: (scene) => restart(choose(scene), 'SIGKILL', scene.random.between(0, RESTART_MS)),
-  },
-  {
-    name: `SIGSTOP ${name} for 5 s`,
-    group: 'process',
-    ...SPARES[name],
-    strike: (scene) => freeze(choose(scene), () => delay(SHORT_FREEZE_MS)),
-    ...(name === 'the receiver' && { allowed: () => ({ overlaps: true }) }),
-  },
-  {
-    name: `SIGSTOP ${name} for 90 s`,
-    group: 'process',
-    ...SPARES[name],
-    slow: true,
-    strike: (scene) => freeze(choose(scene), () => delay(LONG_FREEZE_MS)),
-    ...allowed(name),
-  },
-  {
-    name: `SIGTERM ${name}`,
-    group: 'process',
-    ...SPARES[name],
-    strike: (scene) => restart(choose(scene), 'SIGTERM', scene.random.between(0, RESTART_MS)),
-  },
-]);
+async function killAndStop(scene: Scene, choose: (scene: Scene) => Part): Promise<void> {
+  await restart(choose(scene), 'SIGKILL', scene.random.between(0, RESTART_MS));
+  await delay(faultMs(scene.random));
+  await restart(choose(scene), 'SIGTERM', scene.random.between(0, RESTART_MS));
+}
+
+const each = Object.entries(PARTS).map(([name, choose]): Cell => ({
+  name: `signals to ${name}`,
+  ...DETAILS[name],
+  ...oneOf({
+    'SIGKILL, later SIGTERM': (scene) => killAndStop(scene, choose),
+    'SIGSTOP for 5 s': (scene) => freeze(choose(scene), () => delay(SHORT_FREEZE_MS)),
+    'SIGSTOP for 90 s': (scene) => freeze(choose(scene), () => delay(LONG_FREEZE_MS)),
+  }),
+}));
 
 /** As a supervisor does, starts the part again until it runs: a store that it needs may be down. */
 async function killAndSupervise(part: Part): Promise<void> {
@@ -78,36 +62,33 @@ async function killAndSupervise(part: Part): Promise<void> {
   }
 }
 
-const endAll = (how: 'SIGKILL' | 'SIGTERM'): Cell => ({
-  name: `${how} everything at once`,
-  group: 'process',
-  async strike(scene) {
-    await Promise.all(all(scene).map((part) => part.end(how)));
-    await delay(faultMs(scene.random));
-    await startAll(stores(scene));
-    await startAll(services(scene));
-  },
-});
+async function endAll(scene: Scene, how: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  await Promise.all(all(scene).map((part) => part.end(how)));
+  await delay(faultMs(scene.random));
+  await startAll(stores(scene));
+  await startAll(services(scene));
+}
+
+const freezeAll = (scene: Scene): Promise<void> =>
+  all(scene).reduce(
+    (inner, part) => () => freeze(part, inner),
+    (): Promise<void> => delay(MIDDLE_FREEZE_MS),
+  )();
 
 export const PROCESS_CELLS: Cell[] = [
   ...each,
-  endAll('SIGKILL'),
-  endAll('SIGTERM'),
   {
-    name: 'SIGSTOP everything at once for 45 s',
-    group: 'process',
-    slow: true,
-    // Longer than the activity of an attempt (30 s).
-    strike: (scene) =>
-      all(scene).reduce(
-        (inner, part) => () => freeze(part, inner),
-        (): Promise<void> => delay(MIDDLE_FREEZE_MS),
-      )(),
-    allowed: () => ({ overlaps: true, repeatsLate: true }),
+    name: 'signals to everything at once',
+    ...oneOf({
+      SIGKILL: (scene) => endAll(scene, 'SIGKILL'),
+      SIGTERM: (scene) => endAll(scene, 'SIGTERM'),
+      // Longer than the activity of an attempt (30 s).
+      'SIGSTOP for 45 s': freezeAll,
+    }),
+    allowed: ({ variant }) => (variant === 'SIGSTOP for 45 s' ? { overlaps: () => true, repeatsLate: true } : {}),
   },
   {
     name: 'SIGKILL a process every 2 s',
-    group: 'process',
     async strike(scene) {
       const restarts = new Map<Part, Promise<void>>();
       for (let kills = 0; kills < KILLS; kills++) {

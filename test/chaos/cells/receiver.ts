@@ -1,77 +1,84 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cell, type Scene, expectHits, faultMs } from '../cell';
-import { type Mode, RECEIVER_FAULTS } from '../receiver';
+import { until } from '../../support/until';
+import { type Cell, expectHits, faultMs } from '../cell';
+import { RECEIVER_FAULTS, type ReceiverFault } from '../receiver';
 import { relaunch } from '../service-part';
 import type { ChaosStack } from '../stack';
 
-const NAMES: Record<(typeof RECEIVER_FAULTS)[number], string> = {
-  late: 'responds 200 after the deadline',
-  '500': 'responds 500',
-  '429': 'responds 429 with Retry-After',
-  '410': 'responds 410',
-  redirect: 'redirects inwards',
-  endless: 'sends an endless body',
-  drip: 'sends 1 byte per second',
-  reset: 'resets the connection after the request',
+/** How the receiver answers with these faults. With the others, it has not answered when the fault ends. */
+const ANSWERS: Partial<Record<ReceiverFault, number>> = { '500': 500, '429': 429, '410': 410, redirect: 302 };
+const FAULTS_HIT_WITHIN_MS = 45_000;
+
+const failingUrls = ({ links }: ChaosStack): string[] =>
+  RECEIVER_FAULTS.map((fault) => `http://${links['worker to receiver'][0]!.address}/${fault}`);
+
+/** A healthy shop's webhook must not notice the others. */
+const PASSING: Cell = {
+  name: 'receivers fail in eight ways at once',
+  spares: 'service',
+  webhookUrls: failingUrls,
+  async strike({ stack: { receiver }, random }) {
+    const logStart = receiver.logSize();
+    const notHit = (): ReceiverFault[] => {
+      const calls = receiver.read(logStart);
+      return RECEIVER_FAULTS.filter(
+        (fault) => !calls.some(({ path, status }) => path === `/${fault}` && (ANSWERS[fault] ?? status) === status),
+      );
+    };
+    receiver.setFailing(true);
+    try {
+      await delay(faultMs(random));
+      await until(
+        () => notHit().length === 0,
+        () => `a webhook meets each fault: none met ${notHit().join(', ')}`,
+        FAULTS_HIT_WITHIN_MS,
+      );
+    } finally {
+      receiver.setFailing(false);
+    }
+  },
+  allowed: () => ({ overlaps: (url) => /\/(late|drip)$/.test(url) }),
 };
 
-const passing = RECEIVER_FAULTS.map((mode): Cell => ({
-  name: `the receiver ${NAMES[mode]}`,
-  group: 'receiver',
-  spares: 'service',
-  strike: ({ stack, random }) => failReceiver(stack, mode, faultMs(random)),
-  allowed: () => ({ overlaps: mode === 'late' || mode === 'drip' }),
-}));
-
-/** How the receiver answers in these modes. In the others, it has not answered when the mode ends. */
-const ANSWERS: Partial<Record<Mode, number>> = { '500': 500, '429': 429, '410': 410, redirect: 302 };
-
-export async function failReceiver({ receiver }: ChaosStack, mode: Mode, ms: number): Promise<void> {
-  const [from, logStart] = [Date.now(), receiver.logSize()];
-  receiver.setMode(mode);
-  try {
-    await delay(ms);
-    const calls = receiver.read(logStart).filter(({ at, status }) => at > from && status === ANSWERS[mode]);
-    expectHits(calls.length, `webhook that met the mode ${mode}`);
-  } finally {
-    receiver.setMode('healthy');
-  }
-}
-
-/** Some shops' URLs never work, with a short schedule: their webhooks end exhausted one after the other, and all others arrive. */
-function lasting(name: string, urlOf: (stack: ChaosStack) => string, quietWithinMs?: number): Cell {
-  return {
-    name,
-    group: 'receiver',
-    spares: 'service',
-    prepare: ({ stack }: Scene) =>
-      relaunch(stack.workers, {
-        WEBHOOK_RETRY_DELAYS: '0,0.5',
-        // The URLs of a shop share a breaker, and every attempt at a silent endpoint is a probe.
-        WEBHOOK_BREAKER_MIN_WAIT_MS: '50',
-        WEBHOOK_BREAKER_MAX_WAIT_MS: '50',
-      }),
-    webhookUrls: (stack) => [urlOf(stack)],
-    strike: ({ random }) => delay(faultMs(random)),
-    async verify({ stack, shops }) {
-      const { rows } = await stack.db.query<{ state: string; count: number }>(
-        'select state, count(*)::integer from webhook_event where seller_id = $1 group by state',
-        [shops.find(({ webhookUrl }) => webhookUrl === urlOf(stack))!.id],
-      );
-      const countOf = (wanted: string): number => rows.find(({ state }) => state === wanted)?.count ?? 0;
-      expectHits(countOf('exhausted'), 'webhook exhausted');
-      const delivered = countOf('delivered');
-      return delivered === 0 ? [] : [{ orderId: '', fault: `${delivered} webhooks were delivered to ${urlOf(stack)}` }];
-    },
-    allowed: ({ stack }) => ({ undelivered: (url) => (url === urlOf(stack) ? ['exhausted'] : []) }),
-    ...(quietWithinMs !== undefined && { quietWithinMs }),
-  };
-}
-
-export const RECEIVER_CELLS: Cell[] = [
-  ...passing,
-  lasting('a receiver has a bad certificate', ({ receiver }) => `https://localhost:${receiver.tlsPort}/steady`),
-  // An attempt at an unknown host takes a second, and they are made one after the other.
-  lasting('a receiver has an unknown host', () => 'http://receiver.invalid/hooks', 400_000),
-  lasting('a receiver refuses connections', () => 'http://127.0.0.1:9/hooks'),
+const brokenUrls = ({ receiver }: ChaosStack): string[] => [
+  // A bad certificate.
+  `https://localhost:${receiver.tlsPort}/steady`,
+  'http://receiver.invalid/hooks',
+  // Refuses connections.
+  'http://127.0.0.1:9/hooks',
 ];
+
+/** With a short schedule: the webhooks of these shops end exhausted one after the other, and all others arrive. */
+const LASTING: Cell = {
+  name: 'receivers have a bad certificate, an unknown host, or a closed port',
+  spares: 'service',
+  prepare: ({ stack }) =>
+    relaunch(stack.workers, {
+      WEBHOOK_RETRY_DELAYS: '0,0.5',
+      // The URLs of a shop share a breaker, and every attempt at a silent endpoint is a probe.
+      WEBHOOK_BREAKER_MIN_WAIT_MS: '50',
+      WEBHOOK_BREAKER_MAX_WAIT_MS: '50',
+    }),
+  webhookUrls: brokenUrls,
+  strike: ({ random }) => delay(faultMs(random)),
+  async verify({ stack, shops }) {
+    const urls = brokenUrls(stack);
+    const { rows } = await stack.db.query<{ sellerId: string; exhausted: number; delivered: number }>(
+      `select seller_id as "sellerId", count(*) filter (where state = 'exhausted')::integer as exhausted,
+         count(*) filter (where state = 'delivered')::integer as delivered
+       from webhook_event where seller_id = any($1) group by seller_id`,
+      [shops.map(({ id }) => id)],
+    );
+    return urls.flatMap((url) => {
+      const { id } = shops.find(({ webhookUrl }) => webhookUrl === url)!;
+      const { exhausted = 0, delivered = 0 } = rows.find(({ sellerId }) => sellerId === id) ?? {};
+      expectHits(exhausted, `webhook to ${url} exhausted`);
+      return delivered === 0 ? [] : [{ orderId: '', fault: `${delivered} webhooks were delivered to ${url}` }];
+    });
+  },
+  allowed: ({ stack }) => ({ undelivered: (url) => (brokenUrls(stack).includes(url) ? ['exhausted'] : []) }),
+  // An attempt at an unknown host takes a second, and they are made one after the other.
+  quietWithinMs: 400_000,
+};
+
+export const RECEIVER_CELLS: Cell[] = [PASSING, LASTING];

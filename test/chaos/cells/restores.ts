@@ -52,7 +52,6 @@ const putBackTemporal = ({ temporal, client }: ChaosStack, copiedAt: number): Pr
 export const RESTORE_CELLS: Cell[] = [
   {
     name: 'Postgres is restored from a copy',
-    group: 'restores, clocks and operators',
     restores: true,
     async strike(scene) {
       const { stack, random } = scene;
@@ -77,8 +76,6 @@ export const RESTORE_CELLS: Cell[] = [
   },
   {
     name: 'Temporal is restored from a copy',
-    group: 'restores, clocks and operators',
-    slow: true,
     async strike(scene) {
       const { stack, random } = scene;
       await backUp(stack.temporal);

@@ -3,9 +3,9 @@
  * code for this, so no setting of the production image can cause it.
  */
 import { existsSync } from 'node:fs';
+import http from 'node:http';
 import { Client as GrpcClient } from '@grpc/grpc-js';
 import pg from 'pg';
-import { Client as HttpClient } from 'undici';
 
 export interface KillPoint {
   /** A committed write to Postgres, a call to Temporal, or a webhook. */
@@ -34,7 +34,7 @@ function strike(): void {
 
 type AnyFunction = (this: any, ...args: any[]) => any;
 
-/** Wraps `name` of a prototype. `textOf` returns what the call does, or undefined if it is no side effect. */
+/** Wraps `name` of a prototype or a module. `textOf` returns what the call does, or undefined if it is no side effect. */
 function wrap(
   prototype: any,
   name: string,
@@ -61,6 +61,7 @@ function wrap(
       };
     }
     const result = original.apply(this, args);
+    if (effect === 'send') result.once('response', done);
     if (typeof result?.then !== 'function') return result;
     return result.then((value: unknown) => {
       done(value);
@@ -88,4 +89,4 @@ wrap(
   'call',
   (_client, [method, , , request]) => `${method} ${Buffer.from(request).toString('latin1')}`,
 );
-wrap(HttpClient.prototype, 'request', 'send', () => 'webhook');
+wrap(http, 'request', 'send', () => 'webhook');

@@ -79,10 +79,10 @@ test.each(NOT_JSON)('a body that is not JSON returns 400: %s', async (_, body) =
 test('the error of a body that is not JSON shows the line, the column and a few characters', async () => {
   const detailOf = async (body: Buffer | string) => expectProblem(await post(body), 400, 'malformed_json').detail;
   expect(await detailOf('{\n  "data": {\n    "amount": 1234.5,\n  }\n}')).toBe(
-    'The body is not valid JSON: `}` is unexpected at line 4, column 3, after `": 1234.5,`.',
+    'The body is not valid JSON: property name expected at line 4, column 3, after `": 1234.5,`.',
   );
   expect(await detailOf(`{"meta_data": "${'private '.repeat(20)}`)).toBe(
-    'The body is not valid JSON: it ends too early at line 1, column 176, after `te private`.',
+    'The body is not valid JSON: unexpected end of string at line 1, column 15, after `eta_data":`.',
   );
   expect(await detailOf(bytes('{"data": {"reference": "caf', [0xe9], '"}}'))).toBe(
     'The body is not valid UTF-8, or contains U+FFFD, the replacement character, at line 1, column 28, after `nce": "caf`.',

@@ -180,7 +180,7 @@ describe('source and meta_data', () => {
     expect([retrieved.body.data.meta_data, listed.body.data[0].meta_data]).toEqual([sent, sent]);
   });
 
-  test.each(['注文 👩‍👩‍👧‍👦', "Robert'); drop table orders;--", '${7*7} {{7*7}} %s %00', '<img src=x onerror=alert(1)>'])(
+  test.each(['注文 👍🏽', "Robert'); drop table orders;--", '${7*7} {{7*7}} %s %00', '<img src=x onerror=alert(1)>'])(
     'are returned unchanged, like references: %s',
     async (reference) => {
       const created = await stack.api.create({ reference, source: reference, meta_data: { [reference]: reference } });

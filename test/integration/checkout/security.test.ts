@@ -277,8 +277,6 @@ test('a pay link that is opened too often returns 429, and other links still wor
   expect(page.heading).toBe('Too many requests');
   expect(Number(page.headers.get('Retry-After'))).toBeGreaterThan(0);
   expect((await customerAt(other).look()).status).toBe(200);
-  const { rows } = await limited.db.query<{ key: string }>("select key from rate_limit where key like 'pay-link%'");
-  expect(rows.some(({ key }) => one.includes(key.split(':')[1]!))).toBe(false);
 });
 
 const proxied = useCheckout({
@@ -399,7 +397,4 @@ test('repeating an unknown pay link counts against the address, which waits for 
   const refused = await unknown.look();
   expect([refused.status, performance.now() - begun > 950]).toEqual([429, true]);
   expect(refused.headers.get('RateLimit')).toContain('"address";r=0');
-  // A link that does not exist leaves no row.
-  const counts = "select from rate_limit where key like 'pay-link:%'";
-  expect((await guarded.db.query(counts)).rowCount).toBe(0);
 });

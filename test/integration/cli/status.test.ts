@@ -90,7 +90,7 @@ test('status names each part that needs a person, and exits with 1', async () =>
   );
   const metrics = await startTestServer((_, response) =>
     response.end(
-      'order_service_info{version="1"} 1\norder_service_open_breakers{breaker="rate_limit_pay-link"} 1\norder_service_open_breakers{breaker="x"} 0\n',
+      'order_service_info{version="1"} 1\norder_service_open_breakers{breaker="workflow_reader"} 1\norder_service_open_breakers{breaker="x"} 0\n',
     ),
   );
   const run = await status({ ORDERS_URL: `http://127.0.0.1:${closed}`, METRICS_URL: `${metrics.url}/metrics` });
@@ -104,7 +104,7 @@ test('status names each part that needs a person, and exits with 1', async () =>
     'orders waiting': 'failed',
     'webhooks exhausted': 'attention',
   });
-  expect(run.json().checks.find(({ part }: any) => part === 'breakers').detail).toBe('open: rate_limit_pay-link (1)');
+  expect(run.json().checks.find(({ part }: any) => part === 'breakers').detail).toBe('open: workflow_reader (1)');
 
   const alone = await status({
     DATABASE_URL: `postgres://orders@127.0.0.1:${closed}/orders`,

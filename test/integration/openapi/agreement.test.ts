@@ -22,7 +22,7 @@ test('the document has exactly the operations that the service routes', () => {
     api: { basePaths: [BASE] },
     deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
     limitHeaders: (_, next) => next(),
-    limits: createRateLimits(stack.db, { windowMs: 1000, address: 1, key: 1, checkoutKey: 1, payLink: 1 }, log),
+    limits: createRateLimits({ windowMs: 1000, address: 1, key: 1, checkoutKey: 1, payLink: 1 }),
     trustedProxies: 0,
     maxBodyBytes: 65_536,
     responseHmacHeader: undefined,

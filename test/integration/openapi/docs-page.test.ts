@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { inBrowser, launchChromium } from '../../support/chromium';
 import { BASE } from '../../support/api';
-import { EXAMPLES, GUIDES } from '../../../src/api/docs-page';
+import { GUIDES, PAGES } from '../../../src/api/docs-routes';
 import { PROBLEM_CODES } from '../../../src/contracts/problem-table';
 import { expectProblem } from '../../support/problems';
 import { useSharedStack } from '../../support/shared-stack';
@@ -10,6 +10,8 @@ import { useSharedStack } from '../../support/shared-stack';
 jest.setTimeout(600_000);
 
 const stack = useSharedStack();
+/** The paths of the guides and the examples. */
+const TEXTS = [...PAGES.keys()].filter((path) => path !== '/docs' && !path.includes('.')).map((path) => `${path}/`);
 
 describe('in a browser', () => {
   let browser: Browser;
@@ -66,9 +68,9 @@ describe('in a browser', () => {
       const messages: string[] = [];
       page.on('request', (request) => requests.push(request.url()));
       page.on('console', (message) => messages.push(message.text()));
-      for (const { name, title } of [...GUIDES, ...EXAMPLES]) {
-        await page.goto(`${stack.api.url}/docs/${name}/`);
-        await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+      for (const path of TEXTS) {
+        await page.goto(stack.api.url + path);
+        await page.getByRole('heading', { level: 1 }).waitFor();
         expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
       }
       expect(messages).toEqual([]);
@@ -81,8 +83,7 @@ describe('in a browser', () => {
 describe('the guides', () => {
   test('link to pages, headings and files that are served, or to other sites', async () => {
     const pages = new Map<string, string>();
-    for (const { name } of [...GUIDES, ...EXAMPLES])
-      pages.set(`/docs/${name}/`, await (await fetch(`${stack.api.url}/docs/${name}/`)).text());
+    for (const path of TEXTS) pages.set(path, await (await fetch(stack.api.url + path)).text());
     pages.set('/docs/', '');
     pages.set('/docs/guides.css', '');
     let seen = 0;

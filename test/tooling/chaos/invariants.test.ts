@@ -188,6 +188,28 @@ test('a 410 disables the webhooks of its order', () => {
   expect(faultsOf({ ...scene, record: { ...scene.record, resends: [] } })).toEqual([]);
 });
 
+test.each([
+  ['no answer', [], undefined],
+  ['an older state', [], { version: 3, status: 'APPROVED', cancelledAt: null }],
+  ['the state of the row', [], { version: 4, status: 'SUCCESSFUL', cancelledAt: null }],
+  ['a newer state', ['differs'], { version: 5, status: 'SUCCESSFUL', cancelledAt: null }],
+  ['another state', ['differs'], { version: 4, status: 'UNSUCCESSFUL', cancelledAt: null }],
+])('for a terminated run of a closed order with %s, the harness finds %j', (_what, faults, result) => {
+  const scene = completedOrder();
+  scene.order.runs = [{ runId: 'run', status: 'TERMINATED', result }];
+  expect(faultsOf(scene)).toEqual(faults.map((fault) => expect.stringContaining(fault)));
+  const completed = { runId: 'run', status: 'COMPLETED', result };
+  scene.order.runs = [completed];
+  expect(faultsOf(scene)).toHaveLength(result?.version === 4 && result.status === 'SUCCESSFUL' ? 0 : 1);
+});
+
+test('the harness finds a terminated run of an order with something left to do', () => {
+  const scene = completedOrder();
+  scene.order.runs = [{ runId: 'run', status: 'TERMINATED' }];
+  scene.order.events[2]!.state = 'pending';
+  expect(faultsOf(scene)).toEqual([expect.stringContaining('differs from the row'), 'webhook 3 is pending']);
+});
+
 test('a run may fail if its row was changed without it', () => {
   const scene = completedOrder();
   scene.order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'RowChanged' });

@@ -13,10 +13,8 @@ describe('the reference', () => {
     "'; drop table orders; --",
     '注文番号１７',
     'Ωmega-Bücher-é',
-    '👩‍👩‍👧‍👦',
     'می خواهم',
-    '❤ 1⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 👍🏽',
-    '❤️‍🔥 🏳️‍🌈',
+    '❤ 1⃣ 🇬🇧 👍🏽',
     'a ©',
     'हिन्दी',
     'null',
@@ -58,6 +56,9 @@ describe('the reference', () => {
     ['1\ufe0f\u20e3', 'invalid_characters'],
     ['a ©\ufe0e', 'invalid_characters'],
     ['❤\u200d🔥', 'invalid_characters'],
+    ['👩‍👩‍👧‍👦', 'invalid_characters'],
+    ['🏳\ufe0f\u200d🌈', 'invalid_characters'],
+    ['🏴\u{e0067}\u{e007f}', 'invalid_characters'],
     ['web  1', 'invalid_characters'],
     ['web   1', 'invalid_characters'],
     ['a\u034fb', 'invalid_characters'],
@@ -83,7 +84,7 @@ describe('the reference', () => {
     const { properties } = z.toJSONSchema(z.object({ reference }), { io: 'input' });
     const { pattern } = properties!.reference as { pattern: string };
     const isAllowed = (value: string) => new RegExp(pattern).test(value);
-    expect(['a', 'order 17', 'Ωmega-Bücher-é', '👩‍👩‍👧‍👦 b c'].filter(isAllowed)).toHaveLength(4);
+    expect(['a', 'order 17', 'Ωmega-Bücher-é', '🎉 b c'].filter(isAllowed)).toHaveLength(4);
     expect(['', ' ', ' a', 'a ', 'web  1', 'a\tb', 'a\n', 'a\u0000b', 'a\u007f'].filter(isAllowed)).toEqual([]);
   });
 

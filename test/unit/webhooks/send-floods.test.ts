@@ -51,7 +51,7 @@ const FLOODS: [string, string, string][] = [
 
 /** Node's parser counts the status line as a header. */
 const LIMITS: Record<string, string> = {
-  '103 responses': 'sent more than 100 responses with a status below 200',
+  '103 responses': 'sent more than 128 KiB',
   'a status line': 'the response has more than 16 KiB of headers',
 };
 
@@ -97,17 +97,17 @@ test('an endless flood over TLS ends the attempt', async () => {
   expect(attempt).toMatchObject({ status: null, error: 'invalid_response', errorDetail: LIMITS['103 responses'] });
 });
 
-test('an endless handshake over TLS ends the attempt after about 1 MiB', async () => {
+test('an endless handshake over TLS ends the attempt', async () => {
   // A client that waits for the server's answer ignores requests to begin a handshake, however many there are.
   const record = Buffer.concat([Buffer.from([0x16, 3, 3, 0x40, 0]), Buffer.alloc(0x4000)]);
   const receiver = await startRecordingTcpServer((socket) => flood(socket, '', record));
   const { send } = sender({ lookup: lookupReturning(['127.0.0.1']) });
   const attempt = await send(webhook(`https://hook.example:${receiver.port}/`));
-  expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail: 'sent more than 1024 KiB over TLS' });
+  expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail: 'sent more than 128 KiB' });
   await expectClosed(receiver.sockets[0]);
 });
 
-test('an endless response over TLS in records of one byte ends the attempt after about 1 MiB', async () => {
+test('an endless response over TLS in records of one byte ends the attempt', async () => {
   const pair = selfSigned('hook.example');
   const interim = `HTTP/1.1 103 Early Hints\r\nlink: ${'a'.repeat(15_000)}\r\n\r\n`;
   let sent = -1;
@@ -120,8 +120,8 @@ test('an endless response over TLS in records of one byte ends the attempt after
   });
   const { send } = sender({ ca: pair.cert, lookup: lookupReturning(['127.0.0.1']) });
   const attempt = await send(webhook(`https://hook.example:${receiver.port}/`));
-  expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail: 'sent more than 1024 KiB over TLS' });
-  expect(sent).toBeLessThan(128 * 1024);
+  expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail: 'sent more than 128 KiB' });
+  expect(sent).toBeLessThan(16 * 1024);
 });
 
 test('endless TLS session tickets end the attempt, and do not stop the sender', async () => {
@@ -131,8 +131,7 @@ test('endless TLS session tickets end the attempt, and do not stop the sender', 
   const url = `https://hook.example:${receiver.port}/`;
   const attempts = await Promise.all(Array.from({ length: 5 }, () => send(webhook(url))));
   for (const attempt of attempts) {
-    const errorDetail = 'sent more than 32 TLS session tickets';
-    expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail });
+    expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail: 'sent more than 128 KiB' });
   }
 });
 
@@ -147,13 +146,6 @@ test.each([
   const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
   expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'invalid_response' });
   expect(attempt.errorDetail).toMatch(/^the response is not valid HTTP: [a-z0-9, ]+$/i);
-});
-
-test('a response of 1xx responses that exceed 128 KiB together ends the attempt', async () => {
-  const interim = `HTTP/1.1 103 Early Hints\r\nlink: ${'a'.repeat(15_000)}\r\n\r\n`;
-  const receiver = await startRecordingTcpServer((socket) => socket.once('data', () => flood(socket, '', interim)));
-  const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
-  expect(attempt).toMatchObject({ status: null, error: 'invalid_response', errorDetail: 'sent more than 128 KiB' });
 });
 
 test('a response after fifty 103 responses is read', async () => {

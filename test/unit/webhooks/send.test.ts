@@ -107,27 +107,27 @@ describe('a webhook', () => {
 });
 
 describe('a sender', () => {
-  test.each<[string, string, RegExp]>([
-    ['ftp://example.com/', 'invalid_url', /absolute http/],
-    ['https://user@example.com/', 'invalid_url', /user name/],
-    ['nonsense', 'invalid_url', /absolute http/],
-    ['http://example.com/', 'invalid_url', /must use https/],
-    ['https://127.0.0.1/', 'address_refused', /private or reserved/],
-    ['https://localhost:8443/', 'address_refused', /localhost/],
-    ['https://example.com:22/', 'address_refused', /port/],
-  ])('does not send to %s in production', async (url, error, detail) => {
+  test.each<[string, RegExp]>([
+    ['ftp://example.com/', /absolute http/],
+    ['https://user@example.com/', /user name/],
+    ['nonsense', /absolute http/],
+    ['http://example.com/', /must use https/],
+    ['https://127.0.0.1/', /private or reserved/],
+    ['https://localhost:8443/', /localhost/],
+    ['https://example.com:22/', /port/],
+  ])('does not send to %s in production', async (url, detail) => {
     const attempt = await sender({ policy: { allowPrivate: false, allowHttp: false } }).send(webhook(url));
     expect(attempt).toMatchObject({
       status: null,
       outcome: 'failed',
-      error,
+      error: 'invalid_url',
       errorDetail: expect.stringMatching(detail),
     });
   });
 
   test.each([
     ['the answer that has arrived in the meantime', 'response.end()', { status: 200, outcome: 'delivered' }],
-    ['no timeout if there is none', 'undefined', { status: null, error: 'interrupted' }],
+    ['a timeout if there is none', 'undefined', { status: null, error: 'timeout' }],
   ])('of a process that was frozen until after the deadline gets %s', async (_, answer, expected) => {
     // In a thread of its own, because the thread of the test is the one that freezes.
     const server = new Worker(
@@ -139,8 +139,7 @@ describe('a sender', () => {
       { eval: true },
     );
     const [port] = await once(server, 'message');
-    const options = { timeoutMs: CONNECTED_TIMEOUT_MS, frozenAfterMs: 1000 };
-    const attempt = sender(options).send(webhook(`http://127.0.0.1:${port}/hook`));
+    const attempt = sender({ timeoutMs: CONNECTED_TIMEOUT_MS }).send(webhook(`http://127.0.0.1:${port}/hook`));
     await once(server, 'message');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CONNECTED_TIMEOUT_MS + 1500);
     expect(await attempt).toMatchObject(expected);
@@ -157,9 +156,9 @@ describe('a sender', () => {
         callback(null, [{ address: '127.0.0.1', family: 4 }]);
         freeze();
       });
-    const { send } = sender({ timeoutMs: CONNECTED_TIMEOUT_MS, frozenAfterMs: 1000, lookup });
+    const { send } = sender({ timeoutMs: CONNECTED_TIMEOUT_MS, lookup });
     const attempt = await send(webhook(`http://hook.example:${receiver.port}/`));
-    expect(attempt).toMatchObject({ status: null, error: 'interrupted' });
+    expect(attempt).toMatchObject({ status: null, error: 'timeout' });
     await expectClosed(receiver.sockets[0]);
     expect(receiver.received).toEqual([]);
   });

@@ -71,8 +71,7 @@ describe('webhook signing', () => {
     );
   });
 
-  test('rejects an empty list of secrets and a timestamp with a fraction', () => {
+  test('rejects an empty list of secrets', () => {
     expect(() => signWebhook([], 'evt_1', 1, '{}')).toThrow(RangeError);
-    expect(() => signWebhook([generateWebhookSecret()], 'evt_1', 1.5, '{}')).toThrow(RangeError);
   });
 });

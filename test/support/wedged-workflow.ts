@@ -1,0 +1,4 @@
+/** For a worker whose workflow tasks keep failing, as after a bad release. */
+export function checkoutWorkflow(): never {
+  throw new Error('wedged');
+}
