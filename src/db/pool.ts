@@ -91,7 +91,7 @@ export function openDatabase(
     /** A smaller pool for inserts of new orders. */
     insertDb,
     checkDatabase: health.check,
-    async end(): Promise<void> {
+    end: async (): Promise<void> => {
       await Promise.all([db.end(), insertDb.end(), health.end()]);
     },
   };
