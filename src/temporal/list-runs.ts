@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { WORKFLOW_ID_PREFIX } from '../../workflows/messages';
 import { isUuid } from '../domain/text';
 
@@ -8,16 +9,21 @@ const LIST_TIMEOUT_MS = 10_000;
 const FULL_LIST_TIMEOUT_MS = 60_000;
 /** Selects the order workflows in a list of Temporal. */
 const ORDERS = "WorkflowType = 'orderWorkflow'";
-/** Selects those whose workflow tasks keep failing. Tasks that time out show an overloaded worker, and no wedged run. */
-const STUCK = `${ORDERS} and ExecutionStatus = 'Running' and TemporalReportedProblems in ('category=WorkflowTaskFailed')`;
+const problemsKey = defineSearchAttributeKey('TemporalReportedProblems', 'KEYWORD_LIST');
+const TASK_FAILED = 'category=WorkflowTaskFailed';
+const TASK_TIMED_OUT = 'category=WorkflowTaskTimedOut';
+/** Selects those whose workflow tasks have failed or timed out several times in a row. */
+const STUCK = `${ORDERS} and ExecutionStatus = 'Running' and ${problemsKey.name} in ('${TASK_FAILED}', '${TASK_TIMED_OUT}')`;
 
 /** A run as Temporal lists it: what has just changed may be missing. */
 export interface ListedRun {
   orderId: string;
   runId: string;
+  /** True if the first of the attempts at a stuck run's task has timed out. Temporal does not report the later ones. */
+  hasTimedOut: boolean;
 }
 
-/** Counts the open runs whose workflow tasks keep failing. */
+/** Counts the open runs whose workflow tasks keep failing or timing out. */
 export async function countStuckRuns({ workflow }: Client): Promise<number> {
   return (await workflow.count(STUCK)).count;
 }
@@ -32,9 +38,10 @@ export function createRunLists(client: Client, within: <T>(timeoutMs: number, ca
     for (;;) {
       const run = await within(timeoutMs, () => runs.next());
       if (run.done === true) return;
-      const { workflowId, runId } = run.value;
+      const { workflowId, runId, typedSearchAttributes } = run.value;
+      const hasTimedOut = typedSearchAttributes.get(problemsKey)?.includes(TASK_TIMED_OUT) ?? false;
       const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
-      if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId)) yield { orderId, runId };
+      if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId)) yield { orderId, runId, hasTimedOut };
     }
   }
 
@@ -46,7 +53,7 @@ export function createRunLists(client: Client, within: <T>(timeoutMs: number, ca
           `and CloseTime > '${since.toISOString()}'`,
       ),
 
-    /** Open runs whose workflow tasks keep failing. */
+    /** Open runs whose workflow tasks keep failing or timing out. */
     findStuck: () => listRuns(STUCK),
 
     /** True if a run of the order was terminated after `since`. */
