@@ -36,8 +36,7 @@ export const PROBLEMS = {
     status: 400,
     title: 'The Idempotency-Key header is invalid',
     cause:
-      'The key is empty, longer than 255 characters, contains characters other than printable ASCII without spaces, or ' +
-      'begins with a quotation mark but is not a quoted string, as in `"K`.',
+      'The key is empty, longer than 255 characters, or contains characters other than printable ASCII without spaces.',
     cure: 'Send a valid key, such as a UUID. Nothing changed.',
     detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
   },
