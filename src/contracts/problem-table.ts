@@ -293,7 +293,7 @@ export const FIELD_ERRORS = {
   surrounding_blanks: 'The text starts or ends with whitespace.',
   too_small: 'The value is below the minimum, or a text or list is empty.',
   too_big: 'The value, text or list exceeds the limit of the service or of your account.',
-  too_deep: 'The object is nested more than 32 levels deep.',
+  too_deep: 'The object is nested more than 32 levels deep, or the whole body more than 100.',
   duplicate_value: 'The list contains a value twice.',
   duplicate_key: 'A JSON object contains a key twice. Only the first such key is reported, without other errors.',
   forbidden_key: 'The object contains the key `__proto__`.',
