@@ -17,13 +17,6 @@ const LOOK_BACK_MS = 86_400_000;
 const OVERLAP_MS = 5 * 60_000;
 /** For one call about one order. */
 const TIMEOUT_MS = 5000;
-/**
- * A run whose task has timed out is replaced once it is found in so many rounds in a row: an overloaded worker is no
- * reason to, but a release that is not deterministic can be, if it began while an old worker held the task.
- */
-const TIMED_OUT_ROUNDS = 4;
-/** A lasting cause must not replace run after run. */
-const REPLACE_EVERY_MS = 3_600_000;
 
 interface Dependencies {
   db: Db;
@@ -88,26 +81,21 @@ export function createResumes({ db, workflows, log }: Dependencies): () => Promi
 
 /** Creates a function that replaces runs whose workflow tasks fail again and again, each at most once an hour. */
 export function createReplacements({ db, workflows, log }: Dependencies): () => Promise<void> {
-  /** In how many rounds the runs were found whose task has timed out. */
-  let roundsOf = new Map<string, number>();
   return async () => {
     let stuck = 0;
-    const before = roundsOf;
-    roundsOf = new Map();
-    await forEach(workflows.findStuck(), async ({ orderId, runId, hasTimedOut }) => {
-      const rounds = (before.get(runId) ?? 0) + 1;
-      roundsOf.set(runId, rounds);
-      if (hasTimedOut && rounds < TIMED_OUT_ROUNDS) return;
+    await forEach(workflows.findStuck(), async ({ orderId, runId }) => {
       stuck += 1;
       const order = await findOrder(db, orderId);
       // An operator runs `reconcile`, which needs the changes of this run.
       if (order?.behindVersion !== null) return;
-      if (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS))) return;
+      if (await workflows.wasJustTerminated(order.id)) return;
       log.error({ order_id: order.id, run_id: runId }, 'the workflow tasks of a run keep failing: replacing it');
       await workflows.terminate(order.id, runId, 'its workflow tasks keep failing');
       await workflows.resume(order);
       replacedRuns.inc({ reason: 'stuck' });
-    }).finally(() => stuckRuns.set(stuck));
+    });
+    // Not after a list that has ended early, which would end an alert.
+    stuckRuns.set(stuck);
   };
 }
 
