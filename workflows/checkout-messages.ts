@@ -6,4 +6,6 @@ export const CHECKOUT_TASK_QUEUE = 'checkout';
 /** The customer has submitted an application, agreed to an offer or started a payment. */
 export const proceedSignal = defineSignal('proceed');
 
-export const checkoutWorkflowId = (orderId: string): string => `checkout-${orderId}`;
+export const CHECKOUT_ID_PREFIX = 'checkout-';
+
+export const checkoutWorkflowId = (orderId: string): string => CHECKOUT_ID_PREFIX + orderId;

@@ -1,4 +1,4 @@
-import { Semaphore } from 'async-mutex';
+import { Semaphore, withTimeout } from 'async-mutex';
 import type { Middleware } from 'koa';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/fields';
 import { Problem } from '../contracts/problem';
@@ -101,6 +101,8 @@ export function sellerOf(ctx: Context): Seller {
 const CACHE_MS = 1000;
 /** A flood of unknown keys takes no more connections than this. */
 const LOOKUPS_AT_ONCE = 4;
+/** While Postgres does not answer, callers get a 503 soon, and do not pile up. */
+const MAX_WAIT_MS = 3000;
 
 /**
  * Creates a function that finds the owner of a key. It caches owners for a second: most requests of a shop cost no
@@ -110,7 +112,10 @@ export function createCallerLookup(db: Db): (key: string) => Promise<Caller | un
   let cache = new Map<string, Caller>();
   setInterval(() => (cache = new Map()), CACHE_MS).unref();
 
-  const lookups = new Semaphore(LOOKUPS_AT_ONCE);
+  const tooMany = new Problem('service_unavailable', 'Too many keys are looked up. Nothing changed.', {
+    retryAfterS: 5,
+  });
+  const lookups = withTimeout(new Semaphore(LOOKUPS_AT_ONCE), MAX_WAIT_MS, tooMany);
   const lookUp = async (key: string): Promise<Caller | undefined> => {
     // A slow query may have read a key before it was revoked: what it found expires with the others.
     const cacheAtStart = cache;

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { toPointer, MAX_ERRORS, fieldErrors, fromPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest, type FieldError } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
-import { describePlace, describeSyntaxError, inspectJson } from './json-errors';
+import { MAX_DEPTH, describePlace, describeSyntaxError, inspectJson } from './json-errors';
 
 /**
  * An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it.
@@ -60,9 +60,13 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
 /** Compressed bodies are refused: a few bytes can expand to megabytes. */
 export const isCompressed = (encoding: string): boolean => !['', 'identity'].includes(encoding.toLowerCase());
 
-/** @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value to use */
+/** @throws Problem `invalid_request` if an object has a key twice, on which parsers disagree, or the body is too deep to tell */
 function refuseDuplicateKeys(raw: string): void {
-  const { duplicate } = inspectJson(raw);
+  const { duplicate, isTooDeep } = inspectJson(raw);
+  if (isTooDeep) {
+    const detail = `must not be nested more than ${MAX_DEPTH} levels deep`;
+    throw invalidRequest([{ code: 'too_deep', detail, pointer: '' }]);
+  }
   if (!duplicate) return;
   throw invalidRequest([{ code: 'duplicate_key', detail: 'must be given once', pointer: toPointer(duplicate) }]);
 }

@@ -3,19 +3,20 @@ import { escapeControls } from '../domain/text';
 
 /** The longest part of the body before the error that a response repeats, in characters. */
 const SHOWN = 10;
-/** The parser recurses. The schemas refuse every body that is as deep. */
-const MAX_DEPTH = 100;
+/** The parser recurses. No valid body is as deep. */
+export const MAX_DEPTH = 100;
 const TOO_DEEP = new Error('nested too deeply');
 
 interface Findings {
   error?: { message: string; index: number };
   /** The path of the first key that an object has twice. */
   duplicate?: JSONPath;
+  /** True if it is nested more than `MAX_DEPTH` levels deep: what follows is not read. */
+  isTooDeep?: boolean;
 }
 
 /**
- * Finds what JSON.parse hides: repeated keys, and the place of the first error, which only some of its messages name. Finds
- * nothing below 100 levels.
+ * Finds what JSON.parse hides: repeated keys, and the place of the first error, which only some of its messages name.
  */
 export function inspectJson(text: string): Findings {
   const findings: Findings = {};
@@ -50,6 +51,7 @@ export function inspectJson(text: string): Findings {
     );
   } catch (error) {
     if (error !== TOO_DEEP) throw error;
+    findings.isTooDeep = true;
   }
   return findings;
 }

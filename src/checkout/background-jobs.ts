@@ -32,14 +32,25 @@ export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<vo
   const canPayNow = { sandbox: payments.sandbox !== undefined, live: payments.live !== undefined };
 
   async function startCheckouts(): Promise<void> {
-    for (const id of await workflows.terminateStuck())
-      log.error({ workflow_id: id }, 'the workflow tasks of a checkout keep failing: starting it again');
     await closeApplications(db);
     for (const order of await findUnfinishedCheckouts(db, BATCH, canPayNow)) await workflows.start(order);
   }
 
+  /** The other job starts their checkouts again, from the tables. */
+  async function terminateStuck(): Promise<void> {
+    for await (const { orderId, runId } of workflows.findStuck()) {
+      if (await workflows.wasJustTerminated(orderId)) continue;
+      log.error(
+        { order_id: orderId, run_id: runId },
+        'the workflow tasks of a checkout keep failing: replacing its run',
+      );
+      await workflows.terminate(orderId, runId, 'its workflow tasks keep failing');
+    }
+  }
+
   return repeatJobs(
     [
+      [terminateStuck, intervalMs],
       [startCheckouts, intervalMs],
       [() => purgeApplicantData(db, applicationRetentionMs, BATCH), intervalMs],
     ],

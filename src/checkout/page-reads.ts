@@ -1,4 +1,4 @@
-import { Semaphore } from 'async-mutex';
+import { Semaphore, withTimeout } from 'async-mutex';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
 import { Problem } from '../contracts/problem';
 import type { OrderCore } from './order-core';
@@ -17,9 +17,13 @@ const RETRY_AFTER_S = 5;
  */
 export function createPageReads(core: Pick<OrderCore, 'findSeller'>, maxWaitMs = MAX_WAIT_MS) {
   const sellers = limitPerKey(READS_AT_ONCE, maxWaitMs);
-  const lookups = new Semaphore(LOOKUPS_AT_ONCE);
+  const tooMany = new Problem('service_unavailable', 'Too many pages are open.', { retryAfterS: RETRY_AFTER_S });
+  const lookups = withTimeout(new Semaphore(LOOKUPS_AT_ONCE), maxWaitMs, tooMany);
   return {
-    /** Returns the seller of the order with a pay link, or undefined if there is none. */
+    /**
+     * Returns the seller of the order with a pay link, or undefined if there is none.
+     * @throws Problem `service_unavailable` if its turn does not come in time
+     */
     sellerOf: (payLinkId: string) => lookups.runExclusive(() => core.findSeller(payLinkId)),
 
     /**

@@ -117,7 +117,7 @@ export const rateLimitSettings = {
     windowMs: setting(
       'RATE_LIMIT_WINDOW_MS',
       milliseconds(1000, HOUR).default(10 * SECOND),
-      'Window of the limits below. Each API process counts for itself: N processes let through up to N times a limit.',
+      'Window of the limits below. Each API process counts for itself, in 2 KB of memory for each client of a window: N processes let through up to N times a limit.',
     ),
     key: setting(
       'RATE_LIMIT_KEY',

@@ -206,8 +206,6 @@ export const uuidCursor = z.guid(NO_CURSOR).optional().meta(CURSOR);
 
 const MAX_META_DATA_BYTES = 16 * 1024;
 const MAX_META_DATA_DEPTH = 32;
-/** Of a number that is written with an exponent. */
-const MAX_DIGITS = 325;
 
 /** Any object, or PHP's empty map `[]`. A zod record would silently drop the key `__proto__`. */
 const anyObject = z
@@ -244,7 +242,8 @@ export const metaData = anyObject.transform((value, context): Record<string, unk
 
 /** Postgres stores and returns all digits of `1e300`, so that a small object could become a large one. */
 function writeOut(_key: string, value: unknown): unknown {
-  return typeof value === 'number' && /e/.test(String(value)) ? 'x'.repeat(MAX_DIGITS) : value;
+  const [, exponent] = typeof value === 'number' ? (/e([+-]\d+)$/.exec(String(value)) ?? []) : [];
+  return exponent === undefined ? value : `${value as number}${'0'.repeat(Math.abs(Number(exponent)))}`;
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

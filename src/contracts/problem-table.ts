@@ -21,8 +21,7 @@ interface ProblemEntry {
 const REFERENCE_TAKEN =
   'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order, or cancel it first.';
 
-/** Every error of the API (RFC 9457) by its code, in the order of their statuses. Codes are stable. */
-export const PROBLEMS = {
+const TABLE = {
   malformed_json: {
     status: 400,
     title: 'The request body is not valid JSON',
@@ -36,8 +35,7 @@ export const PROBLEMS = {
     status: 400,
     title: 'The Idempotency-Key header is invalid',
     cause:
-      'The key is empty, longer than 255 characters, contains characters other than printable ASCII without spaces, or ' +
-      'begins with a quotation mark but is not a quoted string, as in `"K`.',
+      'The key is empty, longer than 255 characters, or contains characters other than printable ASCII without spaces.',
     cure: 'Send a valid key, such as a UUID. Nothing changed.',
     detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
   },
@@ -270,11 +268,11 @@ export const PROBLEMS = {
   },
 } satisfies Record<string, ProblemEntry>;
 
-export type ProblemCode = keyof typeof PROBLEMS;
-export const PROBLEM_CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
+export type ProblemCode = keyof typeof TABLE;
 
-/** The entry of a code, with the properties that only some entries have. */
-export const problemEntry = (code: ProblemCode): ProblemEntry => PROBLEMS[code];
+/** Every error of the API (RFC 9457) by its code, in the order of their statuses. Codes are stable. */
+export const PROBLEMS: Record<ProblemCode, ProblemEntry> = TABLE;
+export const PROBLEM_CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
 
 /** The codes of an invalid field, with what each means. Codes are stable. */
 export const FIELD_ERRORS = {
@@ -295,7 +293,7 @@ export const FIELD_ERRORS = {
   surrounding_blanks: 'The text starts or ends with whitespace.',
   too_small: 'The value is below the minimum, or a text or list is empty.',
   too_big: 'The value, text or list exceeds the limit of the service or of your account.',
-  too_deep: 'The object is nested more than 32 levels deep.',
+  too_deep: 'The object is nested more than 32 levels deep, or the whole body more than 100.',
   duplicate_value: 'The list contains a value twice.',
   duplicate_key: 'A JSON object contains a key twice. Only the first such key is reported, without other errors.',
   forbidden_key: 'The object contains the key `__proto__`.',

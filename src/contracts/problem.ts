@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { openEnum, orderStatus, pounds, text, whole } from './order-schemas';
-import { FIELD_ERROR_CODES, PROBLEM_CODES, type ProblemCode, PROBLEMS, problemEntry } from './problem-table';
+import { FIELD_ERROR_CODES, PROBLEM_CODES, type ProblemCode, PROBLEMS } from './problem-table';
 
 const openCode = <T extends string>(known: readonly [T, ...T[]], description: string, example?: T) =>
   openEnum(
@@ -98,7 +98,7 @@ export class Problem extends Error {
 
 /** The problem of the documentation. */
 export function exampleOf(code: ProblemCode): Problem {
-  const { errors, members } = problemEntry(code);
+  const { errors, members } = PROBLEMS[code];
   return new Problem(code, undefined, { errors, members });
 }
 

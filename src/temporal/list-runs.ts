@@ -1,15 +1,38 @@
-import type { Client } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { WORKFLOW_ID_PREFIX } from '../../workflows/messages';
 import { isUuid } from '../domain/text';
 
-/** For a page of a list. */
-const LIST_TIMEOUT_MS = 10_000;
+/** For a call, such as a page of a list. */
+const TIMEOUT_MS = 10_000;
 /** For a page of a list for which an operator waits: a store that has just been restored can be slow. */
 const FULL_LIST_TIMEOUT_MS = 60_000;
-/** Selects the order workflows in a list of Temporal. */
-const ORDERS = "WorkflowType = 'orderWorkflow'";
-/** Selects those whose workflow tasks keep failing. Tasks that time out show an overloaded worker, and no wedged run. */
-const STUCK = `${ORDERS} and ExecutionStatus = 'Running' and TemporalReportedProblems in ('category=WorkflowTaskFailed')`;
+/** A lasting cause must not replace run after run. */
+const REPLACE_EVERY_MS = 3_600_000;
+/**
+ * A run whose task has timed out counts as stuck once it is listed so many times in a row: an overloaded worker is no
+ * reason to replace it, but a release that is not deterministic can be, if it began while an old worker held the task.
+ */
+const TIMED_OUT_ROUNDS = 4;
+
+const problemsKey = defineSearchAttributeKey('TemporalReportedProblems', 'KEYWORD_LIST');
+const TASK_FAILED = 'category=WorkflowTaskFailed';
+/** The first of the attempts at a task has timed out. Temporal does not report how the later ones end. */
+const TASK_TIMED_OUT = 'category=WorkflowTaskTimedOut';
+
+/** How Temporal lists the runs of a kind of workflow that belongs to an order. */
+interface RunKind {
+  workflowType: string;
+  /** Of the workflow ids. The rest is the order's id. */
+  idPrefix: string;
+}
+
+const ORDERS: RunKind = { workflowType: 'orderWorkflow', idPrefix: WORKFLOW_ID_PREFIX };
+
+/** Selects the open runs whose workflow tasks have failed or timed out several times in a row. */
+const stuckOf = ({ workflowType }: RunKind): string =>
+  `WorkflowType = '${workflowType}' and ExecutionStatus = 'Running' ` +
+  `and ${problemsKey.name} in ('${TASK_FAILED}', '${TASK_TIMED_OUT}')`;
 
 /** A run as Temporal lists it: what has just changed may be missing. */
 export interface ListedRun {
@@ -17,51 +40,78 @@ export interface ListedRun {
   runId: string;
 }
 
-/** Counts the open runs whose workflow tasks keep failing. */
+/** Counts the open runs of orders whose workflow tasks keep failing or timing out. */
 export async function countStuckRuns({ workflow }: Client): Promise<number> {
-  return (await workflow.count(STUCK)).count;
+  return (await workflow.count(stuckOf(ORDERS))).count;
 }
 
 /**
- * Lists of the runs of order workflows. Runs that a person has started with other workflow ids are left out.
+ * Lists of the runs of one kind of workflow. Runs that a person has started with other workflow ids are left out.
  * @param within makes a call with a deadline
  */
-export function createRunLists(client: Client, within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>) {
-  async function* listRuns(query: string, timeoutMs = LIST_TIMEOUT_MS): AsyncGenerator<ListedRun> {
-    const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
+export function createRunLists(
+  { workflow }: Client,
+  within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
+  kind = ORDERS,
+) {
+  const { workflowType, idPrefix } = kind;
+  /** How many times in a row the runs were listed whose task has timed out. */
+  let roundsOf = new Map<string, number>();
+
+  async function* listRuns(query: string, timeoutMs = TIMEOUT_MS): AsyncGenerator<ListedRun & { problems: string[] }> {
+    const runs = workflow.list({ query })[Symbol.asyncIterator]();
     for (;;) {
       const run = await within(timeoutMs, () => runs.next());
       if (run.done === true) return;
-      const { workflowId, runId } = run.value;
-      const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
-      if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId)) yield { orderId, runId };
+      const { workflowId, runId, typedSearchAttributes } = run.value;
+      const orderId = workflowId.slice(idPrefix.length);
+      const problems = typedSearchAttributes.get(problemsKey) ?? [];
+      if (workflowId.startsWith(idPrefix) && isUuid(orderId)) yield { orderId, runId, problems };
     }
   }
 
   return {
     /** Runs that failed, timed out or were terminated or cancelled after `since`. */
-    findClosedByForce: (since: Date) =>
+    findClosedByForce: (since: Date): AsyncGenerator<ListedRun> =>
       listRuns(
-        `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') ` +
+        `WorkflowType = '${workflowType}' and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') ` +
           `and CloseTime > '${since.toISOString()}'`,
       ),
 
     /** Open runs whose workflow tasks keep failing. */
-    findStuck: () => listRuns(STUCK),
+    async *findStuck(): AsyncGenerator<ListedRun> {
+      const before = roundsOf;
+      roundsOf = new Map();
+      for await (const { problems, ...run } of listRuns(stuckOf(kind))) {
+        const rounds = (before.get(run.runId) ?? 0) + 1;
+        roundsOf.set(run.runId, rounds);
+        if (!problems.includes(TASK_TIMED_OUT) || rounds >= TIMED_OUT_ROUNDS) yield run;
+      }
+    },
 
-    /** True if a run of the order was terminated after `since`. */
-    async wasTerminated(orderId: string, since: Date): Promise<boolean> {
+    /** True if a run of the order was terminated within the last hour. */
+    async wasJustTerminated(orderId: string): Promise<boolean> {
       const query =
-        `WorkflowId = '${WORKFLOW_ID_PREFIX}${orderId}' and ExecutionStatus = 'Terminated' ` +
-        `and CloseTime > '${since.toISOString()}'`;
-      return (await within(LIST_TIMEOUT_MS, () => client.workflow.count(query))).count > 0;
+        `WorkflowId = '${idPrefix}${orderId}' and ExecutionStatus = 'Terminated' ` +
+        `and CloseTime > '${new Date(Date.now() - REPLACE_EVERY_MS).toISOString()}'`;
+      return (await within(TIMEOUT_MS, () => workflow.count(query))).count > 0;
     },
 
     /** All open runs. */
-    listOpen: ({ sellerId }: { sellerId?: string | undefined }) =>
+    listOpen: ({ sellerId }: { sellerId?: string | undefined }): AsyncGenerator<ListedRun> =>
       listRuns(
-        `${ORDERS} and ExecutionStatus = 'Running'` + (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`),
+        `WorkflowType = '${workflowType}' and ExecutionStatus = 'Running'` +
+          (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`),
         FULL_LIST_TIMEOUT_MS,
       ),
+
+    /** Terminates a run. Does nothing if it has closed in the meantime. */
+    async terminate(orderId: string, runId: string, reason: string): Promise<void> {
+      try {
+        await within(TIMEOUT_MS, () => workflow.getHandle(idPrefix + orderId, runId).terminate(reason));
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+      }
+    },
   };
 }

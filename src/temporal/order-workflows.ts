@@ -254,15 +254,6 @@ export function createOrderWorkflows(
           args: [webhookId],
         }),
       ),
-
-    /** Terminates a run. Does nothing if it has closed in the meantime. */
-    async terminate(orderId: string, runId: string, reason: string): Promise<void> {
-      try {
-        await within(startTimeoutMs, () => workflow.getHandle(workflowId(orderId), runId).terminate(reason));
-      } catch (error) {
-        if (!(error instanceof WorkflowNotFoundError)) throw error;
-      }
-    },
   };
 }
 

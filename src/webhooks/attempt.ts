@@ -14,8 +14,7 @@ export interface Attempt extends AttemptResult {
 /** The attempt at a test webhook, with the body that was sent. */
 export type WebhookTestAttempt = Omit<Attempt, 'operatorDetail'> & { body: string };
 
-export type Classification = Pick<Attempt, 'outcome' | 'error' | 'errorDetail'> &
-  Partial<Pick<Attempt, 'operatorDetail'>>;
+type Classification = Pick<Attempt, 'outcome' | 'error' | 'errorDetail'> & Partial<Pick<Attempt, 'operatorDetail'>>;
 
 /** An attempt without a response. */
 export function emptyAttempt(): Attempt {
@@ -57,7 +56,7 @@ export function classifyError(thrown: unknown): Classification {
   return failure(attemptError, error.code?.startsWith('HPE_') ? notHttp(error.code, detail) : detail);
 }
 
-/** Node's parser names each fault: "Parse Error: Invalid header token". */
+/** Node's parser reads 16 KiB of headers, and names each fault: "Parse Error: Invalid header token". */
 function notHttp(code: string, detail: string): string {
   if (code === 'HPE_HEADER_OVERFLOW') return 'the response has more than 16 KiB of headers';
   return `the response is not valid HTTP: ${detail.replace(/^Parse Error: /, '')}`;

@@ -35,7 +35,6 @@ export interface WebhookSender {
  */
 const NO_ADDRESS_MS = 1000;
 
-const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 /**
@@ -103,7 +102,6 @@ function post(url: URL, request: WebhookRequest, { socket, checkBytesRead }: Con
         ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
         'content-length': Buffer.byteLength(request.body),
       },
-      maxHeaderSize: MAX_HEADER_BYTES,
       // Reads what a strict parser refuses, such as folded headers: the receiver has answered.
       insecureHTTPParser: true,
     });

@@ -156,8 +156,7 @@ def before_call(context, case, kwargs):
     # A unique Idempotency-Key per call, because a second body with the same key is rejected.
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):
-        # One that begins with a quotation mark would have to end with one.
-        case.headers["Idempotency-Key"] = key[:200].lstrip('"') + uuid.uuid4().hex
+        case.headers["Idempotency-Key"] = key[:200] + uuid.uuid4().hex
     for name in ("created_from", "created_before", "updated_from"):
         if isinstance((case.query or {}).get(name), str):
             case.query[name] = MOMENTS[len(case.query[name]) % len(MOMENTS)]

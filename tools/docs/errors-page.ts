@@ -1,5 +1,5 @@
 import { exampleOf } from '../../src/contracts/problem';
-import { FIELD_ERRORS, PROBLEM_CODES, type ProblemCode, problemEntry } from '../../src/contracts/problem-table';
+import { FIELD_ERRORS, PROBLEM_CODES, type ProblemCode, PROBLEMS } from '../../src/contracts/problem-table';
 
 /** JSON with each entry of `errors` in a line of its own. */
 function wholeExample(): string {
@@ -30,18 +30,18 @@ ${wholeExample()}
 `;
 
 function section(code: ProblemCode): string {
-  const { status, title, cause, cure } = problemEntry(code);
+  const { status, title, cause, cure } = PROBLEMS[code];
   return `### \`${code}\`\n**${status}: ${title}.** ${cause} ${cure}\n`;
 }
 
 /** Problems that name a field. Its entry in \`errors\` has the code of the problem. */
-const WITH_FIELD = PROBLEM_CODES.filter((code) => problemEntry(code).errors?.some((error) => error.code === code));
+const WITH_FIELD = PROBLEM_CODES.filter((code) => PROBLEMS[code].errors?.some((error) => error.code === code));
 
 function fieldTable(): string {
   const rows = [
     ...Object.entries(FIELD_ERRORS).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`),
     ...WITH_FIELD.map(
-      (code) => `| \`${code}\` | ${problemEntry(code).title}: see [the problem with this code](#${code}). |`,
+      (code) => `| \`${code}\` | ${PROBLEMS[code].title}: see [the problem with this code](#${code}). |`,
     ),
   ];
   return `## Field error codes

@@ -8,7 +8,7 @@ import type {
 } from 'zod-openapi';
 import { text } from '../order-schemas';
 import { type ProblemBody, PROBLEM_TYPE, exampleOf, problemSchema } from '../problem';
-import { PROBLEMS, type ProblemCode, problemEntry } from '../problem-table';
+import { PROBLEMS, type ProblemCode } from '../problem-table';
 
 /** Response headers by their names, each a component of its own. */
 export const HEADERS = asComponents({
@@ -122,7 +122,7 @@ function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
     // Comes before the count.
     ...(code === 'headers_too_large' ? pick('X-Request-Id', 'Cache-Control') : STANDARD_HEADERS),
-    ...pick(...(problemEntry(code).headers ?? [])),
+    ...pick(...(PROBLEMS[code].headers ?? [])),
   }));
   return Object.fromEntries(
     Object.entries(Object.assign({}, ...each) as Record<string, z.ZodType>).map(([name, header]) => [

@@ -17,8 +17,6 @@ const LOOK_BACK_MS = 86_400_000;
 const OVERLAP_MS = 5 * 60_000;
 /** For one call about one order. */
 const TIMEOUT_MS = 5000;
-/** A lasting cause must not replace run after run. */
-const REPLACE_EVERY_MS = 3_600_000;
 
 interface Dependencies {
   db: Db;
@@ -90,12 +88,14 @@ export function createReplacements({ db, workflows, log }: Dependencies): () => 
       const order = await findOrder(db, orderId);
       // An operator runs `reconcile`, which needs the changes of this run.
       if (order?.behindVersion !== null) return;
-      if (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS))) return;
+      if (await workflows.wasJustTerminated(order.id)) return;
       log.error({ order_id: order.id, run_id: runId }, 'the workflow tasks of a run keep failing: replacing it');
       await workflows.terminate(order.id, runId, 'its workflow tasks keep failing');
       await workflows.resume(order);
       replacedRuns.inc({ reason: 'stuck' });
-    }).finally(() => stuckRuns.set(stuck));
+    });
+    // Not after a list that has ended early, which would end an alert.
+    stuckRuns.set(stuck);
   };
 }
 

@@ -1,4 +1,4 @@
-import { PROBLEM_CODES, problemEntry } from '../../../src/contracts/problem-table';
+import { PROBLEM_CODES, PROBLEMS } from '../../../src/contracts/problem-table';
 import { expectProblem } from '../../support/problems';
 import { useStack } from '../../support/stack';
 import { PROVOCATIONS } from './provoke-problems';
@@ -18,8 +18,8 @@ test.each(PROBLEM_CODES)(
   'the API returns %s as docs/sellers/errors.md and the OpenAPI document show it',
   async (code) => {
     const response = await PROVOCATIONS[code](stack);
-    const { status, title, cause, cure, detail, members, headers = [] } = problemEntry(code);
-    const { errors = [{ code, detail }] } = problemEntry(code);
+    const { status, title, cause, cure, detail, members, headers = [] } = PROBLEMS[code];
+    const { errors = [{ code, detail }] } = PROBLEMS[code];
     const problem = expectProblem(response, status, code);
     const ofRequest = { type: '', instance: '', request_id: '' };
     expect(normalize({ ...problem, ...ofRequest })).toEqual(

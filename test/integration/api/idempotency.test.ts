@@ -138,40 +138,13 @@ describe('an Idempotency-Key', () => {
     'x'.repeat(255),
     '8e03978e-40d5-43dd-bc93-6894a57f9324',
     '"quoted"',
-    '!#$%&()*+,-./:;<=>?@[]^_`{|}~',
+    '!"#$%&()*+,-./:;<=>?@[]^_`{|}~',
   ])('may be %s', async (key) => {
     expect(isDocumented(key)).toBe(true);
     expect((await create(key, { reference: randomUUID() })).status).toBe(201);
   });
 
-  test.each([
-    ['K', '"K"'],
-    ['a"b\\c', String.raw`"a\"b\\c"`],
-    ['x'.repeat(255), `"${'x'.repeat(255)}"`],
-  ])('is the same key as it is and as a quoted string: %s and %s', async (bare, quoted) => {
-    expect([bare, quoted].map(isDocumented)).toEqual([true, true]);
-    const seller = await createSeller(stack.db);
-    const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
-    const first = await create(bare, { reference: 'quoted' }, api);
-    const second = await create(quoted, { reference: 'quoted' }, api);
-    expect([first.status, second.status, second.text]).toEqual([201, 201, first.text]);
-    expect(second.headers.get('Idempotency-Replayed')).toBe('true');
-  });
-
-  test.each([
-    '',
-    'x'.repeat(256),
-    'two words',
-    'caf\u00e9',
-    'a, b',
-    '""',
-    '"',
-    '"open',
-    '"a"b',
-    '"a b"',
-    '"a\\b"',
-    '"a";p=1',
-  ])('returns 400 if it is %j', async (key) => {
+  test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('returns 400 if it is %j', async (key) => {
     expect(isDocumented(key)).toBe(false);
     expectProblem(await create(key, { reference: 'bad key' }), 400, 'invalid_idempotency_key');
     expect(await countOf('bad key')).toBe(0);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { createResendActivities } from '../../../activities/resend-activities';
 import { findOrder } from '../../../src/db/find-orders';
 import { ORDER_TASK_QUEUE } from '../../../workflows/messages';
@@ -161,4 +162,31 @@ test('a run whose workflow tasks keep failing is replaced', async () => {
     'a new run has read the row',
   );
   expect(await runsOf(stack, id)).toHaveLength(2);
+});
+
+test('a run whose task timed out before it kept failing is replaced', async () => {
+  const id = randomUUID();
+  const taskQueue = `wedged-${id}`;
+  const { namespace } = stack.client.options;
+  await stack.client.workflow.start('orderWorkflow', {
+    taskQueue,
+    workflowId: `order-${id}`,
+    workflowTaskTimeout: '1 second',
+    args: [{ orderId: id }],
+  });
+  // As an old worker that is killed while it has the task.
+  await stack.client.withDeadline(Date.now() + 30_000, () =>
+    stack.client.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: taskQueue } }),
+  );
+  const connection = await NativeConnection.connect({ address: process.env.TEST_TEMPORAL_ADDRESS! });
+  const workflowsPath = require.resolve('../../support/wedged-workflow');
+  const worker = await Worker.create({ connection, namespace, taskQueue, workflowsPath });
+  await worker.runUntil(async () => {
+    await insertNewOrder(stack.db, { id });
+    await until(
+      async () => (await queryOrder(stack.client, id).catch(() => null))?.version === 1,
+      'a new run has read the row',
+    );
+  });
+  await connection.close();
 });

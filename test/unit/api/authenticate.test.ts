@@ -44,3 +44,14 @@ test('a flood of unknown keys runs at most four queries at a time, and a valid k
   expect(found.at(-1)).toEqual({ kind: 'checkout' });
   expect(count.atOnce).toBe(4);
 });
+
+test('while Postgres does not answer, lookups that wait are refused after three seconds', async () => {
+  const find = createCallerLookup({ query: () => new Promise(() => undefined) } as unknown as Db);
+  for (let running = 0; running < 4; running++) void find('ck_running');
+  const waiting = expect(find('ck_waiting')).rejects.toMatchObject({
+    code: 'service_unavailable',
+    headers: { 'Retry-After': '5' },
+  });
+  await jest.advanceTimersByTimeAsync(3000);
+  await waiting;
+});

@@ -65,7 +65,9 @@ test('neither a deep body nor one with millions of escapes overflows the stack',
   const megabyte = 1_048_576;
   expect(describeSyntaxError('['.repeat(megabyte))).toBe('nested too deeply');
   expect(describeSyntaxError('{"a":'.repeat(megabyte / 5))).toBe('nested too deeply');
-  expect(inspectJson(`{"data":{"meta_data":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)).toEqual({});
+  expect(inspectJson(`{"data":{"meta_data":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)).toEqual({
+    isTooDeep: true,
+  });
   const escapes = `{"a":"${String.raw`\n\"`.repeat(4_000_000)}","b":1,"a":2}`;
   expect(inspectJson(escapes)).toEqual({ duplicate: ['a'] });
 });

@@ -13,3 +13,9 @@ test('a page that has waited too long for its turn returns service_unavailable, 
   await running[2];
   expect(await reads.run('a', () => Promise.resolve('read'))).toBe('read');
 });
+
+test('a pay link whose lookup has waited too long returns service_unavailable', async () => {
+  const reads = createPageReads({ findSeller: () => new Promise(() => undefined) }, 50);
+  for (let running = 0; running < 4; running++) void reads.sellerOf('a');
+  await expect(reads.sellerOf('b')).rejects.toMatchObject({ code: 'service_unavailable' });
+});
