@@ -15,9 +15,9 @@ const FILES = {
   // Connections and errors of Postgres, apart from the statements of the core.
   postgres: '^src/db/(pool|clock|database-errors)[.]ts$',
   db: '^src/db/(?!(pool|clock|database-errors)[.]ts$)',
-  // Calls to the Temporal server, apart from those to the workflows of orders.
-  calls: '^src/temporal/calls[.]ts$',
-  temporal: '^src/temporal/(?!calls[.]ts$)',
+  // Calls to the Temporal server and lists of its runs, apart from those of the workflows of orders.
+  calls: '^src/temporal/(calls|list-runs)[.]ts$',
+  temporal: '^src/temporal/(?!(calls|list-runs)[.]ts$)',
   config: '^src/config([.]ts$|/)',
   package: '^src/package[.]ts$',
   logger: '^src/logger[.]ts$',
@@ -51,7 +51,7 @@ const LAYERS = {
   activities: ['domain', 'contracts', 'db', 'postgres', 'webhooks', 'telemetry', 'messages'],
   messages: ['domain'],
   workflows: ['domain', 'activities:type', 'messages'],
-  calls: ['telemetry'],
+  calls: ['domain', 'telemetry'],
   temporal: [
     'domain',
     'encryption',
@@ -79,7 +79,7 @@ const LAYERS = {
   'order-core': ['domain', 'contracts', 'db', 'postgres', 'orders', 'temporal:type'],
   checkout: [
     ...['domain', 'contracts', 'concurrency', 'postgres', 'telemetry', 'order-core', 'checkout-messages'],
-    ...['calls:type', 'checkout-workflow:type'],
+    ...['calls', 'checkout-workflow:type'],
   ],
   'checkout-activities': ['domain', 'postgres', 'checkout', 'order-core:type'],
   'checkout-messages': [],
@@ -109,7 +109,7 @@ const PACKAGES = {
   '@temporalio/workflow': ['workflows', 'messages', 'checkout-workflow', 'checkout-messages'],
   '@temporalio/activity': ['activities', 'checkout-activities'],
   '@temporalio/client': ['calls', 'temporal', 'checkout', 'telemetry', 'orders', 'entry', 'tools'],
-  '@temporalio/common': ['workflows', 'messages', 'activities', 'checkout-activities', 'temporal'],
+  '@temporalio/common': ['workflows', 'messages', 'activities', 'checkout-activities', 'calls', 'temporal'],
   '@temporalio/envconfig': ['temporal', 'entry', 'tools'],
   '@temporalio/proto': ['temporal'],
   '@temporalio/worker': ['temporal', 'telemetry', 'activities', 'entry'],

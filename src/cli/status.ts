@@ -13,6 +13,7 @@ import { schemaVersion, assertSchemaIsCurrent } from '../db/migrations';
 import { type Db, assertWritable, serverVersion } from '../db/pool';
 import { TASK_QUEUES, countPollers, describeServer, missingSearchAttributes } from '../temporal/server';
 import { countStuckRuns } from '../temporal/list-runs';
+import { ORDER_RUNS } from '../temporal/order-workflows';
 import { reasonOf } from './cli-error';
 
 export function addStatusCommand(program: Command, services: Services): void {
@@ -110,7 +111,7 @@ export async function checkTemporal(connect: Services['temporal'], queues: reado
       ),
       ...queues.map(poller),
       check('stuck runs', async () => {
-        const count = await countStuckRuns(client);
+        const count = await countStuckRuns(client, ORDER_RUNS);
         return count === 0 ? ok('stuck runs', 'none') : attention('stuck runs', `${count}: their workflow tasks fail`);
       }),
     ]);

@@ -1,6 +1,5 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { WORKFLOW_ID_PREFIX } from '../../workflows/messages';
 import { isUuid } from '../domain/text';
 
 /** For a call, such as a page of a list. */
@@ -20,14 +19,12 @@ const TASK_FAILED = 'category=WorkflowTaskFailed';
 /** The first of the attempts at a task has timed out. Temporal does not report how the later ones end. */
 const TASK_TIMED_OUT = 'category=WorkflowTaskTimedOut';
 
-/** How Temporal lists the runs of a kind of workflow that belongs to an order. */
-interface RunKind {
+/** A kind of workflow that belongs to an order. */
+export interface RunKind {
   workflowType: string;
   /** Of the workflow ids. The rest is the order's id. */
   idPrefix: string;
 }
-
-const ORDERS: RunKind = { workflowType: 'orderWorkflow', idPrefix: WORKFLOW_ID_PREFIX };
 
 /** Selects the open runs whose workflow tasks have failed or timed out several times in a row. */
 const stuckOf = ({ workflowType }: RunKind): string =>
@@ -40,9 +37,9 @@ export interface ListedRun {
   runId: string;
 }
 
-/** Counts the open runs of orders whose workflow tasks keep failing or timing out. */
-export async function countStuckRuns({ workflow }: Client): Promise<number> {
-  return (await workflow.count(stuckOf(ORDERS))).count;
+/** Counts the open runs whose workflow tasks keep failing or timing out. */
+export async function countStuckRuns({ workflow }: Client, kind: RunKind): Promise<number> {
+  return (await workflow.count(stuckOf(kind))).count;
 }
 
 /**
@@ -52,7 +49,7 @@ export async function countStuckRuns({ workflow }: Client): Promise<number> {
 export function createRunLists(
   { workflow }: Client,
   within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
-  kind = ORDERS,
+  kind: RunKind,
 ) {
   const { workflowType, idPrefix } = kind;
   /** How many times in a row the runs were listed whose task has timed out. */

@@ -14,6 +14,7 @@ import {
   ROW_BEHIND,
   ROW_CHANGED,
   VERSION_DIFFERS,
+  WORKFLOW_ID_PREFIX,
   accountModeKey,
   cancelOrderUpdate,
   getOrderQuery,
@@ -35,7 +36,7 @@ import type { WebhookSelection } from '../domain/webhook';
 import { currentRequestContext } from '../telemetry/current-request-context';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { type TemporalCalls, NothingChanged, TooManyChanges, createTemporalCalls, grpcErrorOf } from './calls';
-import { createRunLists } from './list-runs';
+import { type RunKind, createRunLists } from './list-runs';
 
 /**
  * Changes of one seller's orders that run at the same time; further ones wait. Each takes the workers and Temporal
@@ -72,6 +73,8 @@ export class AlreadyRunning extends Error {}
 
 /** The run closed before it answered. The row shows whether it has made the change. */
 export class RunClosed extends Error {}
+
+export const ORDER_RUNS: RunKind = { workflowType: 'orderWorkflow', idPrefix: WORKFLOW_ID_PREFIX };
 
 /** The client side of the order workflows. Each call has a deadline. A change and a resend start a run if none is open. */
 export type OrderWorkflows = ReturnType<typeof createOrderWorkflows>;
@@ -123,7 +126,7 @@ export function createOrderWorkflows(
   }
 
   return {
-    ...createRunLists(client, within),
+    ...createRunLists(client, within, ORDER_RUNS),
 
     drain,
 
