@@ -25,7 +25,12 @@ const cli = async ({ env }: ChaosStack, ...args: string[]): Promise<boolean> =>
 /** What people do in the Temporal UI and on the command line. */
 const ACTIONS: Record<string, Action> = {
   terminate: (stack, id) => handle(stack, id).terminate('chaos'),
-  'request cancellation': (stack, id) => handle(stack, id).cancel(),
+  'request cancellation': async (stack, id) => {
+    await handle(stack, id).cancel();
+    // Temporal accepts it for a closed run too, which never sees it.
+    const { events } = await handle(stack, id).fetchHistory();
+    return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes);
+  },
   'signal a cancel': (stack, id) => handle(stack, id).signal('cancel', { reason: 'chaos' }),
   'signal progress': (stack, id) => handle(stack, id).signal('customerProgress', { event: 'signup_started' }),
   'signal nonsense': (stack, id) => handle(stack, id).signal('customerProgress', { event: 'nonsense' }),
