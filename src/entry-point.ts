@@ -14,12 +14,15 @@ export interface ProcessPart {
 /** Exit codes after a second signal. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
+/** npm passes on a signal that the terminal has sent to the whole process group: one Ctrl-C arrives twice. */
+const SAME_SIGNAL_MS = 1000;
+
 /** A process that has not stopped this long after its parts' time is killed. The next process resumes the work. */
 const STOP_LIMIT_MS = 20_000;
 
 /**
  * Runs an entry point. SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the started parts in reverse order, even
- * during the start. A second signal ends the process immediately. If the start fails, its error is printed and the exit
+ * during the start. A second signal, more than a second later, ends the process immediately. If the start fails, its error is printed and the exit
  * code is 1.
  * @param start calls `started` for each part that it has started
  */
@@ -29,6 +32,7 @@ export async function runUntilSignalled(
 ): Promise<void> {
   const parts: ProcessPart[] = [];
   let stopping: Promise<void> | undefined;
+  let signalledAt = 0;
 
   async function stop(exitCode: number): Promise<void> {
     const limitMs = parts.reduce((sum, { stopsWithinMs = 0 }) => sum + stopsWithinMs, STOP_LIMIT_MS);
@@ -48,8 +52,12 @@ export async function runUntilSignalled(
   }
 
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (stopping) process.exit(EXIT_CODES[signal as keyof typeof EXIT_CODES]);
-    stopping = stop(0);
+    if (!stopping) {
+      signalledAt = performance.now();
+      stopping = stop(0);
+    } else if (performance.now() - signalledAt > SAME_SIGNAL_MS) {
+      process.exit(EXIT_CODES[signal as keyof typeof EXIT_CODES]);
+    }
   };
   for (const signal of Object.keys(EXIT_CODES)) process.on(signal, onSignal);
   // After SIGHUP, the terminal no longer takes output.
