@@ -151,7 +151,7 @@ const TABLE = {
       '`"overlap_seconds": 0`: this always works and ends all older secrets immediately. Nothing changed.',
     detail:
       '5 webhook secrets are active, the maximum. The first one ends at 2026-11-22T09:00:00.000Z; rotate again then. ' +
-      'To end all older secrets immediately instead, rotate without an overlap.',
+      'To end all older secrets immediately instead, rotate with "overlap_seconds": 0.',
     headers: ['Retry-After'],
   },
   precondition_failed: {

@@ -50,7 +50,7 @@ export async function setWebhookHeaders(
 function tooManySecrets(possibleAt: Date): Problem {
   const detail =
     `${MAX_ACTIVE_SECRETS} webhook secrets are active, the maximum. The first one ends at ${possibleAt.toISOString()}; ` +
-    'rotate again then. To end all older secrets immediately instead, rotate without an overlap.';
+    'rotate again then. To end all older secrets immediately instead, rotate with "overlap_seconds": 0.';
   const retryAfterS = Math.max(1, Math.ceil((possibleAt.getTime() - Date.now()) / 1000));
   return new Problem('too_many_webhook_secrets', detail, { retryAfterS });
 }
