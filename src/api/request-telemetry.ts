@@ -6,7 +6,8 @@ import { requestContextFields, withRequestContext } from '../telemetry/current-r
 import type { State } from './context';
 import { httpDuration, httpProblems, httpRequests, orderReads, routeOf } from '../telemetry/metrics';
 
-const VALID_ID = /^[\w.:/+=-]{1,128}$/;
+/** Not a key or secret that was sent in the wrong header: ids are logged, and stored in Temporal. */
+const VALID_ID = /^(?!sk_|ck_|whsec_)[\w.:/+=-]{1,128}$/;
 
 /** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
 const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
