@@ -95,6 +95,8 @@ export async function checkOut(
     if (isTry && tries++ >= MOST_TRIES) return;
     const answer = await browser.submit(`${path}${step}/`, fieldsOf(step, intent, tries));
     if (!isAccepted(answer, `${path}${step}/`, options)) return;
+    // Without a pause, the page uses up its limit at one API while the form is refused by the other, and in turns.
+    if (REPEATABLE.includes(answer.status)) await delay(RETRY_MS);
   }
 }
 
