@@ -1,18 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { E_TIMEOUT, Semaphore, withTimeout } from 'async-mutex';
+import { Semaphore, withTimeout } from 'async-mutex';
 import type { Logger } from 'pino';
-
-/** Thrown by `run` if the work has waited for longer than `maxWaitMs`. The work has not started. */
-export const WAITED_TOO_LONG = E_TIMEOUT;
 
 /**
  * Runs at most `limit` pieces of work of each key at the same time. Further ones wait in order.
+ * @param tooLate thrown by `run` if the work has waited for longer than `maxWaitMs`. The work has not started.
  */
-export function limitPerKey(limit: number, maxWaitMs: number) {
-  const create = () => withTimeout(new Semaphore(limit), maxWaitMs);
+export function limitPerKey(limit: number, maxWaitMs: number, tooLate: Error) {
+  const create = () => withTimeout(new Semaphore(limit), maxWaitMs, tooLate);
   const semaphores = new Map<string, ReturnType<typeof create>>();
   return {
-    /** @throws WAITED_TOO_LONG */
     async run<T>(key: string, work: () => Promise<T>): Promise<T> {
       const semaphore = semaphores.get(key) ?? create();
       semaphores.set(key, semaphore);

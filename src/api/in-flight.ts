@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
-import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
+import { limitPerKey } from '../concurrency';
 import { Problem } from '../contracts/problem';
 import { sellerOf } from './authenticate';
 import type { Context, Next } from './context';
@@ -10,6 +10,12 @@ import type { Context, Next } from './context';
  * connection.
  */
 export const CLIENT_GONE = 499;
+
+const TOO_MANY = new Problem(
+  'service_unavailable',
+  'Too many such calls of this account are running. Nothing changed.',
+  { retryAfterS: 5 },
+);
 
 /** Whether the caller has closed the connection, or its half of it: after that, Node sends no response. */
 const isGone = ({ destroyed, readableEnded }: Socket): boolean => destroyed || readableEnded;
@@ -34,7 +40,7 @@ export async function dropAbandoned(ctx: Pick<Context, 'method' | 'socket' | 'st
  * @param maxWaitMs a request that has waited for longer gets a Problem `service_unavailable`
  */
 export function limitInFlight(limit: number, maxWaitMs = 10_000) {
-  const sellers = limitPerKey(limit, maxWaitMs);
+  const sellers = limitPerKey(limit, maxWaitMs, TOO_MANY);
   return async (ctx: Context, next: Next): Promise<void> => {
     const { id } = sellerOf(ctx);
     // A caller that left during the authentication has closed it already.
@@ -44,14 +50,9 @@ export function limitInFlight(limit: number, maxWaitMs = 10_000) {
         begin();
         await closed;
       };
-      sellers.run(id, hold).catch((error: unknown) => refuse(error === WAITED_TOO_LONG ? tooMany() : (error as Error)));
+      sellers.run(id, hold).catch(refuse);
     });
     if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
     else await next();
   };
 }
-
-const tooMany = (): Problem =>
-  new Problem('service_unavailable', 'Too many such calls of this account are running. Nothing changed.', {
-    retryAfterS: 5,
-  });

@@ -116,8 +116,8 @@ export function check<T extends z.ZodType>(
 
 /** @throws Problem `invalid_request` with an error for every invalid field */
 export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
-  const { data, error } = schema.safeParse(body, { reportInput: true });
-  if (error) throw invalidRequest(fieldErrors(error, schema));
+  const { data, errors } = check(schema, body, []);
+  if (data === undefined) throw invalidRequest(errors);
   return data;
 }
 

@@ -1,5 +1,5 @@
 import { Semaphore, withTimeout } from 'async-mutex';
-import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
+import { limitPerKey } from '../concurrency';
 import { Problem } from '../contracts/problem';
 import type { OrderCore } from './order-core';
 
@@ -9,16 +9,15 @@ const READS_AT_ONCE = 3;
 const LOOKUPS_AT_ONCE = 4;
 /** The customer still sees a page, and the flood that causes the wait does not pile up. */
 const MAX_WAIT_MS = 10_000;
-const RETRY_AFTER_S = 5;
+const tooMany = (detail: string): Problem => new Problem('service_unavailable', detail, { retryAfterS: 5 });
 
 /**
  * The reads from Postgres for pages. Sellers have many orders, and each has a limit of its own, so somebody who opens the
  * pages of all of a seller's orders could otherwise use all connections.
  */
 export function createPageReads(core: Pick<OrderCore, 'findSeller'>, maxWaitMs = MAX_WAIT_MS) {
-  const sellers = limitPerKey(READS_AT_ONCE, maxWaitMs);
-  const tooMany = new Problem('service_unavailable', 'Too many pages are open.', { retryAfterS: RETRY_AFTER_S });
-  const lookups = withTimeout(new Semaphore(LOOKUPS_AT_ONCE), maxWaitMs, tooMany);
+  const sellers = limitPerKey(READS_AT_ONCE, maxWaitMs, tooMany("Too many pages of the seller's orders are open."));
+  const lookups = withTimeout(new Semaphore(LOOKUPS_AT_ONCE), maxWaitMs, tooMany('Too many pages are open.'));
   return {
     /**
      * Returns the seller of the order with a pay link, or undefined if there is none.
@@ -30,15 +29,6 @@ export function createPageReads(core: Pick<OrderCore, 'findSeller'>, maxWaitMs =
      * Runs a read in its seller's turn. It must not run another one.
      * @throws Problem `service_unavailable` if its turn does not come in time
      */
-    async run<T>(sellerId: string, read: () => Promise<T>): Promise<T> {
-      try {
-        return await sellers.run(sellerId, read);
-      } catch (error) {
-        if (error !== WAITED_TOO_LONG) throw error;
-        throw new Problem('service_unavailable', "Too many pages of the seller's orders are open.", {
-          retryAfterS: RETRY_AFTER_S,
-        });
-      }
-    },
+    run: <T>(sellerId: string, read: () => Promise<T>): Promise<T> => sellers.run(sellerId, read),
   };
 }

@@ -28,7 +28,7 @@ import {
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
-import { WAITED_TOO_LONG, limitPerKey } from '../concurrency';
+import { limitPerKey } from '../concurrency';
 import { formatPence } from '../domain/money';
 import { type ChangeRequest, type Order, type OrderState, type OrderStatus, stateOf, isFinal } from '../domain/order';
 import { escapeControls } from '../domain/text';
@@ -93,7 +93,11 @@ export function createOrderWorkflows(
   { within, callIfUp, track, drain }: TemporalCalls = createTemporalCalls(client),
 ) {
   const { workflow } = client;
-  const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
+  const changes = limitPerKey(
+    CHANGES_AT_ONCE,
+    MAX_WAIT_MS,
+    new TooManyChanges("too many changes of the seller's orders wait"),
+  );
 
   /** Options of a run that reads the row: callers may have read it before it changed. */
   const fromRow = (order: Order) => ({
@@ -113,15 +117,6 @@ export function createOrderWorkflows(
     } catch (error) {
       if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
       throw refusalOf(error) ?? error;
-    }
-  }
-
-  async function change(order: Order, request: ChangeRequest): Promise<OrderState> {
-    try {
-      return await changes.run(order.sellerId, () => callIfUp(updateTimeoutMs, () => update(order, request)));
-    } catch (error) {
-      if (error !== WAITED_TOO_LONG) throw error;
-      throw new TooManyChanges("too many changes of the seller's orders wait");
     }
   }
 
@@ -194,7 +189,8 @@ export function createOrderWorkflows(
      * @returns the state once the change is saved
      * @throws ChangeRefused, VersionDiffers, RunClosed, or NothingChanged; after any other error the outcome is unknown
      */
-    change: (order: Order, request: ChangeRequest): Promise<OrderState> => track(change(order, request)),
+    change: (order: Order, request: ChangeRequest): Promise<OrderState> =>
+      track(changes.run(order.sellerId, () => callIfUp(updateTimeoutMs, () => update(order, request)))),
 
     /**
      * Sends a webhook of the order once more.

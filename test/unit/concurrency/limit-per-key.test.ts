@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { WAITED_TOO_LONG, limitPerKey } from '../../../src/concurrency';
+import { limitPerKey } from '../../../src/concurrency';
+
+const TOO_LATE = new Error('too late');
 
 /** Work that runs until it is finished. */
 function createWork(maxWaitMs = 60_000) {
-  const limit = limitPerKey(2, maxWaitMs);
+  const limit = limitPerKey(2, maxWaitMs, TOO_LATE);
   const running = new Map<string, () => void>();
   const start = (name: string) => limit.run(name.charAt(0), () => new Promise<void>((end) => running.set(name, end)));
   const finish = async (name: string): Promise<void> => {
@@ -28,7 +30,7 @@ test('work of one key waits in order, and work of another does not wait for it',
 test('work that has waited too long never runs, and what comes after it does', async () => {
   const { running, start, finish } = createWork(50);
   const first = ['a1', 'a2'].map(start);
-  await expect(start('a3')).rejects.toBe(WAITED_TOO_LONG);
+  await expect(start('a3')).rejects.toBe(TOO_LATE);
   const last = start('a4');
   await finish('a1');
   expect([...running.keys()]).toEqual(['a2', 'a4']);
