@@ -128,9 +128,10 @@ async function count(ctx: Ctx, limiter: RateLimiterMemory, client: string, limit
   ctx.append('RateLimit-Policy', `"${name}";q=${limit};w=${windowS}`);
   ctx.append('RateLimit', `"${name}";r=${Math.max(limit - consumedPoints, 0)};t=${retryAfterS}`);
   if (consumedPoints <= limit) return;
+  const counted = cost > 1 ? ` This one counts as ${cost}.` : '';
   throw new Problem(
     'rate_limited',
-    `The limit "${name}" of ${limit} requests in ${windowS} s is reached. Nothing changed. Retry in ${retryAfterS} s.`,
+    `The limit "${name}" of ${limit} requests in ${windowS} s is reached.${counted} Nothing changed. Retry in ${retryAfterS} s.`,
     { retryAfterS },
   );
 }

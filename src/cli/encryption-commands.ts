@@ -30,11 +30,12 @@ function addShow(encryption: Command, { db, keys }: Services): void {
       const { firstKey } = keys();
       const counts = await countSecretsByKey(db());
       const rows = counts.map(({ keyId, secrets }) => ({
-        key: keyId ?? 'none',
+        key: keyId ?? 'not encrypted',
         secrets,
         encrypts: keyId === firstKey,
       }));
-      await print(command, rows);
+      const note = firstKey === undefined ? 'ENCRYPTION_KEYS is not set.' : `The key ${firstKey} encrypts new secrets.`;
+      await print(command, rows, note);
     });
 }
 

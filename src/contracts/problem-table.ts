@@ -161,7 +161,7 @@ const TABLE = {
       'The order has changed: its version is not in `If-Match`. The `ETag` of the response is that of the current version. ' +
       'A weak `ETag` (`W/"2"`), as some proxies make of it, never matches.',
     cure: 'Retrieve the order, and decide again. Nothing changed.',
-    detail: 'The order has another version than If-Match names: its ETag is "2". Nothing changed.',
+    detail: 'If-Match does not name the ETag of the order, which is "2" now. Nothing changed.',
     headers: ['ETag'],
   },
   payload_too_large: {

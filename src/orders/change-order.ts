@@ -125,7 +125,7 @@ async function changeFinalOrder(
 export function versionDiffers(version: number): Problem {
   return new Problem(
     'precondition_failed',
-    `The order has another version than If-Match names: its ETag is "${version}". Nothing changed.`,
+    `If-Match does not name the ETag of the order, which is "${version}" now. Nothing changed.`,
     { headers: { ETag: `"${version}"` } },
   );
 }

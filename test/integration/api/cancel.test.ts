@@ -89,7 +89,8 @@ test('a cancel with If-Match of an older version returns 412 with the current ET
   await stack.api.progress(id, 'signup_started');
   for (const etag of [old, '"0", "1"', 'W/"2"', '2', '"x"']) {
     const refused = await stack.api.cancel(id, ifMatch(etag));
-    expectProblem(refused, 412, 'precondition_failed');
+    const { detail } = expectProblem(refused, 412, 'precondition_failed');
+    expect(detail).toContain('which is "2" now');
     expect(refused.headers.get('ETag')).toBe('"2"');
   }
   expect((await stack.api.get(id)).body.data.status).toBe('PENDING');

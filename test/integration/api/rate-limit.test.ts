@@ -276,6 +276,8 @@ test('a list counts as one request for each 10 items of its limit, and a webhook
   expect(left(await list('?limit=nonsense'))).toBe('26');
   expect(left(await api.call('GET', `${BASE}/order/${randomUUID()}/timeline/?limit=11`))).toBe('24');
   expect(left(await api.call('POST', `${BASE}/seller/${seller.id}/webhook_test/`, { body: '{' }))).toBe('4');
+  const { detail } = expectProblem(await list('?limit=100'), 429, 'rate_limited');
+  expect(detail).toContain('of 40 requests in 600 s is reached. This one counts as 10. Nothing changed.');
 });
 
 test('a call that costs more than the limit takes the whole limit', async () => {
