@@ -9,6 +9,7 @@ import {
   ACTORS,
   PAYMENT_TERMS,
   CHANNELS,
+  MAX_REASON_LENGTH,
   ORDER_EVENTS,
   isProgressEvent,
 } from '../src/domain/order';
@@ -33,7 +34,10 @@ export interface OrderWorkflowInput {
 /** The order as it is saved; null while a run that resumes it still reads the row. */
 export const getOrderQuery = defineQuery<OrderState | null>('getOrder');
 
-/** Returns the order once the change is saved. Fails with CHANGE_REFUSED if the status does not allow it. */
+/**
+ * Returns the order once the change is saved. Fails with CHANGE_REFUSED, ROW_CHANGED or ROW_BEHIND. No validator refuses it,
+ * because it may arrive before the row is read, and has to wait for other changes.
+ */
 export const cancelOrderUpdate = defineUpdate<OrderState, [ChangeRequest]>('cancelOrder');
 export const reportProgressUpdate = defineUpdate<OrderState, [ChangeRequest]>('reportProgress');
 
@@ -45,13 +49,11 @@ export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress
 /** Sends the webhook event with this id once more, outside the order's sequence. */
 export const resendWebhookSignal = defineSignal<[eventId: string]>('resendWebhook');
 
-/** Failure type of an update that the order's status refuses. Its one detail is that status. */
+/** Failure type of an update that the order's status or version does not allow. */
 export const CHANGE_REFUSED = 'OrderChangeRefused';
-/** Failure type of an update for another version than the order has. Its one detail is that version. */
-export const VERSION_DIFFERS = 'OrderVersionDiffers';
-/** Failure type of a save on a row that has another change: the run ends, and the next one reads the row. */
+/** Failure type of a save on a row that has another change. The run ends, and the next one reads the row. */
 export const ROW_CHANGED = 'RowChanged';
-/** Failure type of a save on a row of a restored backup, which lacks changes: an operator runs `reconcile`. */
+/** Failure type of a save on a row of a restored backup, which lacks changes. The run ends until an operator runs `reconcile`. */
 export const ROW_BEHIND = 'RowBehind';
 
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
@@ -60,7 +62,6 @@ export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
 export const accountModeKey = defineSearchAttributeKey('AccountMode', 'KEYWORD');
 export const orderReferenceKey = defineSearchAttributeKey('OrderReference', 'KEYWORD');
 
-const MAX_REASON_LENGTH = 500;
 const MAX_EVENT_LENGTH = 100;
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 

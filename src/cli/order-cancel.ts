@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { type OrderFilter, findOrder, findOrders } from '../db/find-orders';
 import { formatPence } from '../domain/money';
-import { type OrderStatus, isFinal, ORDER_STATUSES } from '../domain/order';
+import { type OrderStatus, MAX_REASON_LENGTH, ORDER_STATUSES, isFinal } from '../domain/order';
 import { cancelOrder } from '../orders/change-order';
 import { withRequestContext } from '../telemetry/current-request-context';
 import type { OrderWorkflows } from '../temporal/order-workflows';
@@ -37,7 +37,7 @@ export function addOrderCancel(order: Command, services: Services): void {
     .option(
       '--reason <text>',
       "reason for the order's timeline and the seller's webhook; a filter requires it",
-      printable(500),
+      printable(MAX_REASON_LENGTH),
     )
     .action(async (id: string | undefined, options: CancelOptions, command: Command) => {
       const { reason, seller, allSellers, since, until, status } = options;
@@ -161,10 +161,10 @@ async function cancelSelection(
       return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.status} now` };
     }
     try {
-      await cancelOrder({ db, workflows }, stored, byOperator(reason));
+      await cancelOrder({ db, workflows }, stored, { ...byOperator(reason), ifVersion: [stored.version] });
       return undefined;
     } catch (error) {
-      const isRefused = isProblem(error, 'order_not_cancellable');
+      const isRefused = isProblem(error, 'order_not_cancellable') || isProblem(error, 'precondition_failed');
       return { id, outcome: isRefused ? 'refused' : 'failed', reason: reasonOf(error) };
     }
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { penceToPounds } from '../domain/money';
-import { PROGRESS_EVENTS } from '../domain/order';
+import { MAX_REASON_LENGTH, PROGRESS_EVENTS } from '../domain/order';
 import {
   type OrderRules,
   amount,
@@ -122,7 +122,7 @@ const ofEvent = <T extends z.ZodType>(event: T) =>
   z.strictObject({
     data: z.strictObject({
       event,
-      reason: optional(text(500)).meta({ description: 'Human-readable reason for the event' }),
+      reason: optional(text(MAX_REASON_LENGTH)).meta({ description: 'Human-readable reason for the event' }),
       payment_term: optional(paymentTerm).meta({ description: 'How the customer pays, once it is known' }),
     }),
   });

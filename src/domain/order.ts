@@ -21,6 +21,9 @@ export type Actor = (typeof ACTORS)[number];
 export const CHANNELS = ['api', 'hosted_checkout', 'cli', 'workflow', 'temporal'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
+/** In characters: of the reason that a request gives. */
+export const MAX_REASON_LENGTH = 500;
+
 /** The only transition table: event -> status before -> status after. All other transitions are refused. */
 export const TRANSITIONS = {
   signup_started: { CREATED: 'PENDING' },
@@ -41,7 +44,7 @@ export const TRANSITIONS = {
 export const UNSUCCESSFUL_REASONS = ['declined', 'failed', 'expired', 'cancelled'] as const;
 export type UnsuccessfulReason = (typeof UNSUCCESSFUL_REASONS)[number];
 
-/** The reason if `event` has made an order UNSUCCESSFUL. */
+/** The reason if `event` has made an order UNSUCCESSFUL: the event itself, or `cancelled` for a cancel. */
 export function unsuccessfulReason(event: string): UnsuccessfulReason {
   return UNSUCCESSFUL_REASONS.find((reason) => reason === event) ?? 'cancelled';
 }
@@ -211,7 +214,7 @@ export function isForVersion(
 }
 
 /**
- * Decides on a request. Never throws.
+ * Decides on a request. Never throws. Workflows replay it: a new rule needs a patch (docs/contributors/releases.md).
  * @param now ISO 8601. If it is before the order's last change, that change's time is used: times never step back.
  * @returns the change that it makes; `repeat` if it changes nothing, because an earlier change has its event
  */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BASE, apiOf } from '../../support/api';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { openOrder, timelineOf } from '../../support/orders';
+import { holdTransaction } from '../../support/database';
 import { createSeller, useStack } from '../../support/stack';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
@@ -286,6 +287,23 @@ describe('order cancel with a filter', () => {
     await stack.startWorker();
     const [{ outcome }] = await json('audit', '--by', 'day shift');
     expect(outcome).toBe('failed');
+  });
+
+  test('leaves an order that changes between its selection and its cancel', async () => {
+    const other = await createSeller(stack.db);
+    const api = apiOf(stack.api.url, other, stack.api.checkoutKey);
+    const id = await openOrder({ api, db: stack.db });
+    const held = await holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
+    const changed = api.progress(id, 'signup_started');
+    const cancelled = asked('', '--seller', other.id, '--status', 'CREATED', '--yes');
+    await until(async () => {
+      const { events = [] } = await stack.client.workflow.getHandle(`order-${id}`).fetchHistory();
+      return events?.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes).length === 2;
+    }, 'the workflow has both changes');
+    await held.rollback();
+    expect((await changed).status).toBe(200);
+    expect((await cancelled).stdout).toMatch(new RegExp(`^${id} refused: .*\n(.*\n)*refused: +1$`, 'm'));
+    expect((await api.get(id)).body.data.status).toBe('PENDING');
   });
 
   test('cancels the open orders, whose timelines have the reason, and is in the audit log', async () => {
