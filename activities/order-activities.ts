@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { toStatusWebhook } from '../src/contracts/webhook-mapper';
 import { findOrder } from '../src/db/find-orders';
 import type { Db } from '../src/db/pool';
-import { type Refusal, insertRefusal, markRowBehind, storeChange } from '../src/db/save-order';
+import { type Refusal, insertRefusal, markRowBehind, saveChange } from '../src/db/save-order';
 import { type WebhookRef, findPendingWebhooks } from '../src/db/webhook-events';
 import {
   type Order,
@@ -24,10 +24,10 @@ export interface OrderActivityOptions {
   log: Logger;
 }
 
-/** What a run that resumes an order begins with. */
+/** What a run that resumes an order begins with, and what an expiry depends on. */
 interface ResumedOrder {
   state: OrderState;
-  /** Until when the order does not expire (ISO 8601). */
+  /** Until when the order does not expire (ISO 8601). Read when its expiry is due. */
   heldUntil: string | null;
   pendingWebhooks: WebhookRef[];
 }
@@ -35,7 +35,7 @@ interface ResumedOrder {
 interface SaveRequest {
   orderId: string;
   change: OrderChange;
-  /** What the change is made for. The activity's interceptor reads it. */
+  /** What the change is made for. `receiveRequestContext` makes it the current one. */
   context: RequestContext | undefined;
 }
 
@@ -52,7 +52,7 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
   }
 
   return {
-    /** Reads an order from its row, for a run that resumes it. */
+    /** Reads an order from its row. */
     async readOrder(orderId: string): Promise<ResumedOrder> {
       const order = await findOrder(db, orderId);
       if (!order) throw ApplicationFailure.nonRetryable(`order ${orderId} has no row`, ROW_BEHIND);
@@ -77,9 +77,9 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
         return { webhook: pending.find((webhook) => webhook.sequence === sequence) ?? null };
       }
       const webhook = toStatusWebhook(order, change, checkoutBaseUrl);
-      const saved = await storeChange(db, orderId, change, webhook, currentRequestContext());
+      const saved = await saveChange(db, orderId, change, webhook, currentRequestContext());
       // Another save came in between. The next attempt of this activity finds out which.
-      if (!saved) throw ApplicationFailure.retryable('the row has changed since it was read', ROW_CHANGED);
+      if (!saved) throw new Error('the row has changed since it was read');
       reportChange(log, orderId, change);
       return { webhook: webhook && saved.isPending ? { id: webhook.id, sequence: webhook.sequence } : null };
     },

@@ -5,9 +5,7 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
-  defineSignal,
   proxyActivities,
-  setDefaultSignalHandler,
   setHandler,
   upsertSearchAttributes,
   uuid4,
@@ -22,7 +20,6 @@ import {
   type OrderWorkflowInput,
   type UncheckedRequest,
   CHANGE_REFUSED,
-  VERSION_DIFFERS,
   cancelOrderUpdate,
   cancelSignal,
   customerProgressSignal,
@@ -54,22 +51,13 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
   setHandler(getOrderQuery, () => saved ?? null);
   setHandler(cancelOrderUpdate, (payload: unknown) => update(toCancel(payload)));
   setHandler(reportProgressUpdate, (payload: unknown) => update(toProgress(payload)));
-  const signals = new Map<string, (payload?: unknown) => Promise<void> | void>([
-    [cancelSignal.name, (payload) => signal(toCancel(payload, 'temporal'))],
-    [customerProgressSignal.name, (payload) => signal(toProgress(payload, 'temporal'))],
-    [
-      resendWebhookSignal.name,
-      (eventId) => CancellationScope.nonCancellable(() => deliveries.resend(eventId as string).catch(fail)),
-    ],
-  ]);
-  // Handles the signals that are here already in their order. Each handler alone would handle those of its name.
-  setDefaultSignalHandler((name, payload) => signals.get(name)?.(payload));
-  for (const [name, handle] of signals) setHandler(defineSignal<[unknown?]>(name), handle);
-  // With a default handler, the SDK fails the task of a signal with a reserved name.
-  setDefaultSignalHandler(undefined);
+  // Signals that came before the run's first task are handled in this order, one name after the other.
+  setHandler(customerProgressSignal, (payload) => signal(toProgress(payload, 'temporal')));
+  setHandler(cancelSignal, (payload) => signal(toCancel(payload, 'temporal')));
+  setHandler(resendWebhookSignal, (eventId) => CancellationScope.nonCancellable(() => deliveries.resend(eventId)));
   // "Request cancellation" in the Temporal UI is an operator's cancel of the order.
   CancellationScope.current().cancelRequested.catch(() =>
-    signal(toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal')),
+    signal(toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal')).catch(fail),
   );
 
   return CancellationScope.nonCancellable(async () => {
@@ -102,7 +90,7 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
 
   /** Makes a change for a sender who gets no answer: a refusal is recorded in the timeline. */
   async function signal(request: UncheckedRequest): Promise<void> {
-    await CancellationScope.nonCancellable(() => change(request, recordRefused)).catch(fail);
+    await CancellationScope.nonCancellable(() => change(request, recordRefused));
   }
 
   /** Decides on one request at a time, and shows nothing that is not saved. @throws ApplicationFailure if it is refused */
@@ -130,7 +118,7 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
       showStatus();
       if (webhook) deliveries.add([webhook]);
     } catch (error) {
-      // The row has another change. This run ends, and the next one reads the row.
+      // Row and workflow differ: ROW_CHANGED or ROW_BEHIND. This run ends.
       fail((error instanceof ActivityFailure && error.cause) || error);
       assertNotFailed();
     }
@@ -141,12 +129,11 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
     await recordRefusal({ id: uuid4(), orderId, event, from, actor, channel, reason, at: now() });
   }
 
-  function refuse(request: UncheckedRequest): Promise<void> {
+  /** @throws ApplicationFailure, whose message is for operators: the API reads in the row why */
+  function refuse({ event }: UncheckedRequest): Promise<void> {
     const { status, version } = loaded();
-    const { event } = request;
-    if (!isForVersion(loaded(), request))
-      throw ApplicationFailure.nonRetryable(`the order has version ${version}`, VERSION_DIFFERS, version);
-    throw ApplicationFailure.nonRetryable(`${event} is not allowed: the order is ${status}`, CHANGE_REFUSED, status);
+    const message = `${event} is not allowed: the order is ${status}, and has version ${version}`;
+    throw ApplicationFailure.nonRetryable(message, CHANGE_REFUSED);
   }
 
   /** Ends an order that is still open when it expires. */

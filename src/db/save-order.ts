@@ -69,6 +69,7 @@ export async function deleteStartRequests(db: DbClient, orderIds: readonly strin
   await db.query('delete from start_request where order_id = any($1::uuid[])', [orderIds]);
 }
 
+/** The row has version and status only; what else a change sets is read from the timeline. Lists order by `saved_at`. */
 const SAVE_CHANGE = `
   with saved as (
     update orders set version = :version, status = :to, saved_at = greatest(listed_time(), :at)
@@ -91,7 +92,7 @@ const SAVE_CHANGE = `
  * @param request that made the change
  * @returns undefined if the order is at another version: nothing changed. `isPending`: its webhook has to be sent
  */
-export async function storeChange(
+export async function saveChange(
   db: DbClient,
   orderId: string,
   change: OrderChange,

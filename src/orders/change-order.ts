@@ -1,6 +1,6 @@
 import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
-import { storeChange } from '../db/save-order';
+import { saveChange } from '../db/save-order';
 import {
   type ChangeRequest,
   type Order,
@@ -12,7 +12,7 @@ import {
 } from '../domain/order';
 import { NothingChanged, TooManyChanges } from '../temporal/calls';
 import { reportChange } from '../telemetry/report';
-import { ChangeRefused, RunClosed, VersionDiffers } from '../temporal/order-workflows';
+import { ChangeRefused, RunClosed } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 
 /** `log` is missing in the CLI, whose actions are in the audit log. */
@@ -58,23 +58,19 @@ export async function simulateProgress(
 }
 
 /**
- * Makes a change. The row decides on a final order; the order's workflow decides everything else. If its run closes
- * meanwhile, the row shows why.
+ * Makes a change. The row decides on a final order; the order's workflow decides everything else. If it refuses, or its
+ * run closes meanwhile, the row shows why; otherwise it is asked once more.
  */
 async function changeOrder(deps: ChangeDependencies, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
   let mayHaveChanged = false;
   try {
-    const changed = await tryToChange(deps, stored, request);
-    if (changed) return changed;
-    // A save of the run that has closed may still arrive.
-    mayHaveChanged = true;
-    const latest = await findOrder(deps.db, stored.id);
-    const repeated = latest && (await tryToChange(deps, latest, request));
-    if (repeated) return repeated;
-    throw new RunClosed('the run has closed twice');
+    return await tryToChange(deps, stored, request).catch(async (error: unknown) => {
+      if (!(error instanceof RunClosed || error instanceof ChangeRefused)) throw error;
+      // A save of the run that has closed may still arrive.
+      mayHaveChanged = error instanceof RunClosed;
+      return tryToChange(deps, await reread(deps, stored), request);
+    });
   } catch (error) {
-    if (error instanceof ChangeRefused) throw refused(request, error.status);
-    if (error instanceof VersionDiffers) throw versionDiffers(error.version);
     if (error instanceof Problem) throw error;
     throw new Problem('service_unavailable', `${outcomeOf(error, mayHaveChanged)} Repeating the same call is safe.`, {
       retryAfterS: 5,
@@ -83,12 +79,7 @@ async function changeOrder(deps: ChangeDependencies, stored: StoredOrder, reques
   }
 }
 
-/** @returns undefined if the order's run closed before it answered */
-async function tryToChange(
-  deps: ChangeDependencies,
-  stored: StoredOrder,
-  request: ChangeRequest,
-): Promise<Order | undefined> {
+async function tryToChange(deps: ChangeDependencies, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
   if (isFinal(stored.status)) return changeFinalOrder(deps, stored, request);
   // Answered without Temporal, which may be down.
   if (classifyEvent(stored, request.event) === 'repeat' && isForVersion(stored, request)) return stored;
@@ -96,9 +87,19 @@ async function tryToChange(
   try {
     return { ...stored, ...(await deps.workflows.change(stored, request)) };
   } catch (error) {
-    if (error instanceof RunClosed) return undefined;
+    if (error instanceof ChangeRefused) assertAllowed(await reread(deps, stored), request);
     throw error;
   }
+}
+
+async function reread({ db }: ChangeDependencies, stored: StoredOrder): Promise<StoredOrder> {
+  return (await findOrder(db, stored.id)) ?? stored;
+}
+
+/** @throws Problem that says why the order does not allow the change */
+function assertAllowed({ status, version, changes }: Order, request: ChangeRequest): void {
+  if (!isForVersion({ version, changes }, request)) throw versionDiffers(version);
+  if (classifyEvent({ status, changes }, request.event) === 'refused') throw refused(request, status);
 }
 
 function assertNotBehind({ behindVersion }: StoredOrder): void {
@@ -106,19 +107,15 @@ function assertNotBehind({ behindVersion }: StoredOrder): void {
 }
 
 /** The one change of a final order is the cancel of one that is UNSUCCESSFUL: it sets `cancelled_at`, without a webhook. */
-async function changeFinalOrder(
-  { db, log }: ChangeDependencies,
-  stored: StoredOrder,
-  request: ChangeRequest,
-): Promise<Order> {
-  if (!isForVersion(stored, request)) throw versionDiffers(stored.version);
-  const outcome = decide(stored, request, new Date().toISOString());
-  if (outcome === 'refused') throw refused(request, stored.status);
-  if (outcome === 'repeat') return stored;
-  // If nothing is saved, another call has cancelled it in the meantime.
+async function changeFinalOrder(deps: ChangeDependencies, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
+  assertAllowed(stored, request);
+  const change = decide(stored, request, new Date().toISOString());
+  if (typeof change === 'string') return stored;
   assertNotBehind(stored);
-  if ((await storeChange(db, stored.id, outcome)) && log) reportChange(log, stored.id, outcome);
-  return (await findOrder(db, stored.id)) ?? stored;
+  const { db, log } = deps;
+  // If nothing is saved, another call has cancelled it in the meantime.
+  if ((await saveChange(db, stored.id, change)) && log) reportChange(log, stored.id, change);
+  return reread(deps, stored);
 }
 
 /** @param version of the order */

@@ -13,7 +13,6 @@ import {
   ORDER_TASK_QUEUE,
   ROW_BEHIND,
   ROW_CHANGED,
-  VERSION_DIFFERS,
   WORKFLOW_ID_PREFIX,
   accountModeKey,
   cancelOrderUpdate,
@@ -30,7 +29,7 @@ import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-wor
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { limitPerKey } from '../concurrency';
 import { formatPence } from '../domain/money';
-import { type ChangeRequest, type Order, type OrderState, type OrderStatus, stateOf, isFinal } from '../domain/order';
+import { type ChangeRequest, type Order, type OrderState, stateOf, isFinal } from '../domain/order';
 import { escapeControls } from '../domain/text';
 import type { WebhookSelection } from '../domain/webhook';
 import { currentRequestContext } from '../telemetry/current-request-context';
@@ -47,26 +46,8 @@ const MAX_WAIT_MS = 10_000;
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
 
-/** The workflow refused the change. Nothing changed. */
-export class ChangeRefused extends Error {
-  constructor(
-    message: string,
-    /** The order's status, which does not allow the change. */
-    readonly status: OrderStatus,
-  ) {
-    super(message);
-  }
-}
-
-/** The change is for another version of the order. Nothing changed. */
-export class VersionDiffers extends Error {
-  constructor(
-    message: string,
-    readonly version: number,
-  ) {
-    super(message);
-  }
-}
+/** The workflow refused the change. The row shows why. */
+export class ChangeRefused extends NothingChanged {}
 
 /** A workflow with this id is running. It continues, and nothing was started. */
 export class AlreadyRunning extends Error {}
@@ -187,7 +168,7 @@ export function createOrderWorkflows(
     /**
      * Makes the workflow change the order.
      * @returns the state once the change is saved
-     * @throws ChangeRefused, VersionDiffers, RunClosed, or NothingChanged; after any other error the outcome is unknown
+     * @throws RunClosed, or NothingChanged, such as ChangeRefused; after any other error the outcome is unknown
      */
     change: (order: Order, request: ChangeRequest): Promise<OrderState> =>
       track(changes.run(order.sellerId, () => callIfUp(updateTimeoutMs, () => update(order, request)))),
@@ -256,12 +237,11 @@ export function createOrderWorkflows(
   };
 }
 
-function refusalOf(error: unknown): ChangeRefused | VersionDiffers | NothingChanged | undefined {
+function refusalOf(error: unknown): NothingChanged | undefined {
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return undefined;
-  const { type, message, details } = error.cause;
+  const { type, message } = error.cause;
   if (type === ROW_BEHIND) return new NothingChanged(message);
-  if (type === VERSION_DIFFERS) return new VersionDiffers(message, details?.[0] as number);
-  return type === CHANGE_REFUSED ? new ChangeRefused(message, details?.[0] as OrderStatus) : undefined;
+  return type === CHANGE_REFUSED ? new ChangeRefused(message) : undefined;
 }
 
 /** True if the run closed before it completed the update, or ends because its row has another change. */
@@ -294,7 +274,7 @@ export function orderOptions(order: Order, isEncrypted: boolean) {
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
-    // The run of an open order completes only if the row is that of a restored backup: it must not begin again from there.
+    // If the last run has completed, and the row is open, the row is that of a restored backup: nothing is started.
     workflowIdReusePolicy: isFinal(order.status) ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowTaskTimeout: TASK_TIMEOUT,

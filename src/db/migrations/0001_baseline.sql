@@ -76,7 +76,7 @@ create table orders (
   -- When the last change was saved, and not before its own time, which is the workflow's.
   saved_at timestamptz not null default listed_time(),
   expires_at timestamptz,
-  -- Until when the checkout has asked that the order does not expire, for a run that resumes it; null if it never has.
+  -- Until when the checkout has asked that the order does not expire, read when its expiry is due; null if it never has.
   held_until timestamptz,
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
@@ -125,7 +125,8 @@ create table order_timeline (
   reason text,
   -- How the customer pays, if it was reported with the event.
   payment_term text check (payment_term in ('PAY_NOW', 'PAY_LATER')),
-  -- Of a change or a refusal: by the clock of the workflow's process. Of a creation: by Postgres.
+  -- Of a change or a refusal: when the workflow decided it, by Temporal's clock; of the cancel of an UNSUCCESSFUL order, by
+  -- the API's clock. Of a creation: by Postgres.
   at timestamptz not null,
   -- Of a refused signal, so that a retried activity records it once.
   refusal_id uuid,

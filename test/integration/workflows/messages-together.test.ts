@@ -32,7 +32,7 @@ test('a run that got several messages in one workflow task can be replayed', asy
   await replay(await handle.fetchHistory());
 });
 
-test('signals that come before a run has begun are handled in their order', async () => {
+test('signals that come before a run has begun are all handled, progress first', async () => {
   await stack.stopWorker();
   const id = (await stack.api.create({ webhook_url: receiver.url })).body.data.id;
   const handle = stack.client.workflow.getHandle(`order-${id}`);
@@ -47,8 +47,8 @@ test('signals that come before a run has begun are handled in their order', asyn
     ['created', null],
     ['signup_started', null],
     ['approved', null],
-    ['cancel', 'fraud'],
     ['failed', null],
+    ['cancel', 'fraud'],
   ]);
   await replay(await handle.fetchHistory());
 });

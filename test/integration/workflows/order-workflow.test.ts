@@ -3,6 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { resendWebhookSignal } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
 import { approveInRow, noWebhookPending, openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
+import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -102,6 +103,16 @@ test('an order whose row has another change is changed by a new run', async () =
     'cancel',
   ]);
   await until(async () => (await runsOf(stack, id)).length === 2, 'there are two runs');
+});
+
+test('a change that the row allows, but not a run that lacks a change of the row, returns 503', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await approveInRow(stack.db, id, '0');
+  const { detail } = expectProblem(await stack.api.progress(id, 'completed'), 503, 'service_unavailable');
+  expect(detail).toContain('Nothing changed.');
+  const other = { headers: { 'If-Match': '"9"' } };
+  expectProblem(await stack.api.progress(id, 'completed', undefined, other), 412, 'precondition_failed');
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'approved']);
 });
 
 test('the call stack in the Temporal UI names the lines at which the workflow waits', async () => {

@@ -11,7 +11,7 @@ import { createSandboxBank } from '../../../../src/checkout/payments/sandbox-ban
 import { BANK_TEST_CUSTOMERS } from '../../../../src/checkout/test-customers';
 import { findOrder } from '../../../../src/db/find-orders';
 import type { Db } from '../../../../src/db/pool';
-import { storeChange } from '../../../../src/db/save-order';
+import { saveChange } from '../../../../src/db/save-order';
 import { type ChangeRequest, type Order, decide } from '../../../../src/domain/order';
 import { ChangeRefused, type OrderWorkflows } from '../../../../src/temporal/order-workflows';
 import { type Seeded, seeded } from '../../../chaos/seeded';
@@ -104,8 +104,8 @@ function createChange(db: Db) {
   const change = async (orderId: string, request: ChangeRequest): Promise<Order> => {
     const stored = (await findOrder(db, orderId))!;
     const outcome = decide(stored, request, new Date().toISOString());
-    if (outcome === 'refused') throw new ChangeRefused('refused', stored.status);
-    if (outcome !== 'repeat') await storeChange(db, orderId, outcome);
+    if (outcome === 'refused') throw new ChangeRefused('refused');
+    if (outcome !== 'repeat') await saveChange(db, orderId, outcome);
     return (await findOrder(db, orderId))!;
   };
   return (order: Pick<Order, 'id'>, request: ChangeRequest): Promise<Order> => {
