@@ -1,6 +1,6 @@
 /** When a webhook is sent, and when it is given up. */
 export interface RetrySchedule {
-  /** Milliseconds before attempt 1, 2, …; its length is the number of attempts. */
+  /** Milliseconds before each attempt; its length is the number of attempts. The first is made at once. */
   delaysMs: readonly number[];
   /** After this many failed attempts, an event yields to a later event that waits for it. */
   attemptsWithSuccessor: number;

@@ -38,7 +38,7 @@ import { type TemporalCalls, NothingChanged, TooManyChanges, createTemporalCalls
 import { type RunKind, createRunLists } from './list-runs';
 
 /**
- * Changes of one seller's orders that run at the same time; further ones wait. Each takes the workers and Temporal
+ * Changes of one seller's orders that run at the same time in this process; further ones wait. Each takes the workers and Temporal
  * several steps, so those of one seller must not hold up the others'.
  */
 const CHANGES_AT_ONCE = 10;
