@@ -46,7 +46,7 @@ const MAX_WAIT_MS = 10_000;
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
 
-/** The workflow refused the change. The row shows why. */
+/** The workflow refused the change, or has completed. The row shows why. */
 export class ChangeRefused extends NothingChanged {}
 
 /** A workflow with this id is running. It continues, and nothing was started. */
@@ -96,6 +96,7 @@ export function createOrderWorkflows(
     try {
       return await workflow.executeUpdateWithStart(definition, { args, startWorkflowOperation });
     } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) throw new ChangeRefused('the last run has completed');
       if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
       throw refusalOf(error) ?? error;
     }
@@ -246,7 +247,7 @@ function refusalOf(error: unknown): NothingChanged | undefined {
 
 /** True if the run closed before it completed the update, or ends because its row has another change. */
 function isRunClosed(error: unknown): boolean {
-  if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError) return true;
+  if (error instanceof WorkflowNotFoundError) return true;
   // The server dropped the update: the task that handled it was to close the run, and a signal came meanwhile.
   if (grpcErrorOf(error)?.code === status.FAILED_PRECONDITION) return true;
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return false;
