@@ -76,9 +76,9 @@ export async function startWorker(
       });
   });
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
-  const { idempotencyKeyDays, hostedCheckout, background } = config;
+  const { hostedCheckout, background } = config;
   const stopOrderJobs = queues.includes('orders')
-    ? startBackgroundJobs({ db, workflows, log, ...background, idempotencyKeyDays })
+    ? startBackgroundJobs({ db, workflows, log, ...background })
     : () => Promise.resolve();
   const stopCheckoutJobs = queues.includes('checkout')
     ? startCheckoutJobs({
