@@ -25,8 +25,7 @@ interface BackgroundOptions {
 
 /**
  * Runs what no workflow can do for itself: starts, resumes and replaces workflows, logs what operators did, and deletes
- * old data. Each job is a
- * query and some calls, and safe to run in all workers at once.
+ * old data. Each job is a query and some calls, and safe to run in all workers at once.
  * @returns a function that stops the jobs and resolves once they have stopped
  */
 export function startBackgroundJobs(options: BackgroundOptions): () => Promise<void> {
