@@ -24,6 +24,7 @@ import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { startBackgroundJobs } from './orders/background/background-jobs';
+import { requestResend } from './orders/webhooks';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { receiveRequestContext } from './telemetry/current-request-context';
@@ -76,9 +77,9 @@ export async function startWorker(
       });
   });
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
-  const { idempotencyKeyDays, hostedCheckout, background } = config;
+  const { hostedCheckout, background } = config;
   const stopOrderJobs = queues.includes('orders')
-    ? startBackgroundJobs({ db, workflows, log, ...background, idempotencyKeyDays })
+    ? startBackgroundJobs({ db, workflows, log, ...background })
     : () => Promise.resolve();
   const stopCheckoutJobs = queues.includes('checkout')
     ? startCheckoutJobs({
@@ -168,7 +169,7 @@ function createWorkers(
         workflowBundle,
         activities: {
           ...createOrderActivities({ db, checkoutBaseUrl: config.checkoutBaseUrl, log }),
-          ...createResendActivities({ db, resend: (order, eventId) => workflows.resendWebhook(order, eventId) }),
+          ...createResendActivities({ db, requestResend: (webhook) => requestResend({ db, workflows }, webhook) }),
         },
         maxCachedWorkflows: config.maxCachedWorkflows,
         maxConcurrentActivityTaskExecutions: SAVE_CONCURRENCY,

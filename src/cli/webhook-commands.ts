@@ -1,11 +1,16 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from '../contracts/webhook-request-schemas';
-import { type StoredOrder, findOrder } from '../db/find-orders';
-import { type WebhookFilter, countWebhooksToResend, findWebhook, findWebhooks } from '../db/find-webhooks';
+import {
+  type ListedWebhook,
+  type WebhookFilter,
+  countWebhooksToResend,
+  findWebhook,
+  findWebhooks,
+} from '../db/find-webhooks';
 import { formatPence } from '../domain/money';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
-import { toWebhookEventBody } from '../orders/webhooks';
+import { requestResend, toWebhookEventBody } from '../orders/webhooks';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { type ManyOptions, addManyOptions, confirm, requireScope, requireAccount, requireOrderIds } from './selection';
 import { CliError, UsageError } from './cli-error';
@@ -111,19 +116,17 @@ const toFilter = ({ seller, state, since, until }: FilterOptions): WebhookFilter
 
 async function resendByIds(services: Services, ids: string[], command: Command): Promise<void> {
   const db = services.db();
-  const selected = new Map<string, StoredOrder>();
+  const selected = new Map<string, ListedWebhook>();
   for (const id of ids) {
     const webhook = await findWebhook(db, id);
-    const stored = webhook && (await findOrder(db, webhook.orderId));
-    if (!stored) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
-    if (stored.behindVersion !== null) throw new CliError(`order ${stored.id} waits for reconcile`);
-    selected.set(id, stored);
+    if (!webhook) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
+    selected.set(id, webhook);
   }
   const workflows = await services.workflows();
-  for (const [id, order] of selected) {
-    if (await workflows.resendWebhook(order, id)) continue;
+  for (const [id, webhook] of selected) {
+    if (await requestResend({ db, workflows }, webhook)) continue;
     throw new CliError(
-      `order ${order.id} has completed, or waits for reconcile: repeat the command from webhook ${id}`,
+      `order ${webhook.orderId} waits for reconcile: run that, then repeat this command from webhook ${id}`,
     );
   }
   await print(command, { resending: selected.size });

@@ -61,12 +61,6 @@ export const orderSettings = {
       }),
     'Largest amount of an order, unless the account has a lower limit.',
   ),
-  // The seller documentation promises 30 days.
-  idempotencyKeyDays: setting(
-    'IDEMPOTENCY_KEY_DAYS',
-    integer(30, 3650, 'days').default(30),
-    'Time that an `Idempotency-Key` replays its first response.',
-  ),
   orderExpiresAfterMs: setting(
     'ORDER_EXPIRES_AFTER_MS',
     milliseconds(1000, MAX_EXPIRY_DAYS * DAY).optional(),

@@ -201,7 +201,8 @@ const TABLE = {
   idempotency_key_reused: {
     status: 422,
     title: 'The Idempotency-Key was used with another body',
-    cause: 'The key was already used to create an order from a different body. Keys are kept for at least 30 days.',
+    cause:
+      'The key was already used to create an order from a different body. A key is kept for as long as its order exists.',
     cure:
       'To repeat a request, send the same body. Use a new key for each payment attempt: if the cart changed, or if its order ' +
       'is UNSUCCESSFUL. Also use a new key if a release of your shop changes what it sends, such as the `redirect_url`: ' +

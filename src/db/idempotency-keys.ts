@@ -18,17 +18,3 @@ export async function findIdempotencyKey(
   );
   return rows[0];
 }
-
-/**
- * Deletes at most `limit` keys that are older than `days`, oldest first. Concurrent calls delete different keys.
- * @returns the number of deleted keys
- */
-export async function pruneIdempotencyKeys(db: DbClient, days: number, limit: number): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from idempotency_key where ctid = any(array(
-       select ctid from idempotency_key where created_at < now() - $1 * interval '1 day'
-       order by created_at limit $2 for update skip locked))`,
-    [days, limit],
-  );
-  return rowCount ?? 0;
-}

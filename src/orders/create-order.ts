@@ -10,12 +10,9 @@ import { findOrderByReference } from '../db/find-orders';
 import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
 import { penceToPounds, formatPence } from '../domain/money';
-import { MAX_EXPIRY_DAYS, PAYMENT_TERMS } from '../domain/order';
+import { MAX_EXPIRY_DAYS, PAYMENT_TERMS, type OrderFacts } from '../domain/order';
 import { reportChange } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
-
-/** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
-const MAX_TRIES = 3;
 
 const DAY_MS = 86_400_000;
 
@@ -43,15 +40,26 @@ export async function createOrder(
     if (earlier) return earlier;
     throw refusal;
   }
-  for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const order = await tryToCreate(deps, seller, request, idempotencyKey);
-    if (order) return order;
+  const facts = toOrderFacts(request, seller, { id: randomUUID(), payLinkId: randomUUID() });
+  const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
+  const order = await insertOrder(deps.insertDb, facts, {
+    by: { actor: 'seller', channel: 'api' },
+    expiresAt: request.expires_at,
+    expiresAfterMs: deps.expiresAfterMs,
+    idempotency:
+      idempotencyKey === undefined
+        ? undefined
+        : { key: idempotencyKey, requestDigest: toRequestDigest(request), response: body },
+  }).catch((error: unknown) => throwProblem(deps, facts, error));
+  if (!order) {
+    const earlier = await replayOrder(deps, seller, request, idempotencyKey);
+    if (!earlier) throw new Error('the insert returned no row without a conflict');
+    return earlier;
   }
-  throw new Problem(
-    'service_unavailable',
-    'In each try, the reference or the Idempotency-Key was in use, and then free again. Nothing changed. Repeating the call is safe.',
-    { retryAfterS: 1 },
-  );
+  for (const change of order.changes) reportChange(deps.log, order.id, change);
+  // After the response is written, which the call to Temporal would delay.
+  setImmediate(() => deps.starter.start(order));
+  return { body, replayed: false };
 }
 
 /**
@@ -70,41 +78,6 @@ async function replayOrder(
   return { body: stored.response, replayed: true };
 }
 
-/** @returns undefined if there was a conflict that no longer exists, so that another try may succeed */
-async function tryToCreate(
-  deps: OrderDependencies,
-  seller: Seller,
-  request: CreateOrderRequest,
-  key: string | undefined,
-): Promise<CreatedOrder | undefined> {
-  try {
-    const facts = toOrderFacts(request, seller, { id: randomUUID(), payLinkId: randomUUID() });
-    const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
-    const order = await insertOrder(deps.insertDb, facts, {
-      by: { actor: 'seller', channel: 'api' },
-      expiresAt: request.expires_at,
-      expiresAfterMs: deps.expiresAfterMs,
-      idempotency: key === undefined ? undefined : { key, requestDigest: toRequestDigest(request), response: body },
-    });
-    if (order) {
-      for (const change of order.changes) reportChange(deps.log, order.id, change);
-      // After the response is written, which the call to Temporal would delay.
-      setImmediate(() => deps.starter.start(order));
-      return { body, replayed: false };
-    }
-  } catch (error) {
-    if (isLockTimeout(error, 'idempotency_key'))
-      throw new Problem('idempotency_key_in_progress', undefined, { retryAfterS: 1 });
-    if (isLockTimeout(error, 'orders_reference')) throw referenceInProgress(error);
-    if (isPoolExhausted(error)) throw new Problem('overloaded', undefined, { retryAfterS: 5 });
-    if (violatedConstraint(error) !== 'orders_reference') throw error;
-    await throwIfDuplicate(deps, seller.id, request.reference);
-    return undefined;
-  }
-  if (key === undefined) throw new Error('the insert returned no row without a conflict');
-  return replayOrder(deps, seller, request, key);
-}
-
 function checkoutNotReady(
   { checkoutObstacle }: OrderDependencies,
   { sandbox }: Seller,
@@ -115,17 +88,20 @@ function checkoutNotReady(
   return obstacle === undefined ? undefined : new Problem('checkout_not_ready', obstacle);
 }
 
-function referenceInProgress(cause: unknown): Problem {
-  return new Problem(
-    'service_unavailable',
-    'Another call with this reference is still running. Nothing changed. Repeating the call is safe.',
-    { retryAfterS: 1, cause },
-  );
-}
-
-async function throwIfDuplicate({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
+/** Throws what the caller can do about an error of the insert, or the error itself. */
+async function throwProblem(
+  { db, checkoutBaseUrl }: OrderDependencies,
+  { sellerId, reference }: OrderFacts,
+  error: unknown,
+): Promise<never> {
+  if (isLockTimeout(error, 'idempotency_key'))
+    throw new Problem('idempotency_key_in_progress', undefined, { retryAfterS: 1 });
+  if (isLockTimeout(error, 'orders_reference')) throw referenceInProgress(error);
+  if (isPoolExhausted(error)) throw new Problem('overloaded', undefined, { retryAfterS: 5 });
+  if (violatedConstraint(error) !== 'orders_reference') throw error;
   const holder = await findOrderByReference(db, sellerId, reference);
-  if (!holder) return;
+  // The holder has become UNSUCCESSFUL since the insert.
+  if (!holder) throw referenceInProgress(error);
   throw new Problem('duplicate_reference', undefined, {
     errors: PROBLEMS.duplicate_reference.errors,
     members: {
@@ -135,6 +111,14 @@ async function throwIfDuplicate({ db, checkoutBaseUrl }: OrderDependencies, sell
       order_amount: penceToPounds(holder.amountPence),
     },
   });
+}
+
+function referenceInProgress(cause: unknown): Problem {
+  return new Problem(
+    'service_unavailable',
+    'The order with this reference is just being created or closed. Nothing changed. Repeating the call is safe.',
+    { retryAfterS: 1, cause },
+  );
 }
 
 /**

@@ -2,6 +2,7 @@ import { Problem } from '../contracts/problem';
 import type { ResendWebhooksRequest, WebhookListQuery } from '../contracts/webhook-request-schemas';
 import type { SignedWebhookBody, WebhookEventBody, WebhookSelectionBody } from '../contracts/webhook-schemas';
 import { readClock } from '../db/clock';
+import { findOrder } from '../db/find-orders';
 import { findWebhook, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
 import { findCredentials } from '../db/secrets';
 import { AlreadyRunning } from '../temporal/order-workflows';
@@ -9,7 +10,7 @@ import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { type Page, listEnd, toPage, unknownCursor } from './list-page';
 import { isUuid } from '../domain/text';
-import { notFound, requireOrder } from './read-order';
+import { notFound } from './read-order';
 
 /**
  * Lists a seller's webhooks, newest first.
@@ -55,7 +56,7 @@ export async function retrieveWebhook(
 }
 
 /**
- * Requests a resend of a webhook. The order's workflow sends it.
+ * Requests a resend of a seller's webhook.
  * @returns the webhook as it is before the resend
  * @throws Problem `not_found`, `service_unavailable`
  */
@@ -66,14 +67,27 @@ export async function resendWebhook(
 ): Promise<WebhookEventBody> {
   const webhook = isUuid(eventId) ? await findWebhook(deps.db, eventId, sellerId) : undefined;
   if (!webhook) throw notFound('webhook', sellerId);
-  const order = await requireOrder(deps, webhook.orderId);
-  // A new run would begin without the changes that the row lacks.
-  if (order.behindVersion !== null) throw resendNotRequested(new Error('the row waits for reconcile'));
-  const isRequested = await deps.workflows.resendWebhook(order, eventId).catch((error: unknown) => {
+  const isRequested = await requestResend(deps, webhook).catch((error: unknown) => {
     throw resendNotRequested(error);
   });
-  if (!isRequested) throw resendNotRequested(new Error('the order has completed, or its row waits for reconcile'));
+  if (!isRequested) throw resendNotRequested(new Error('the row waits for reconcile'));
   return toWebhookEventBody(webhook);
+}
+
+/**
+ * Has the workflow of a webhook's order send the webhook once more.
+ * @returns false if the order waits for `reconcile`: a new run would begin without the changes that its row lacks
+ */
+export async function requestResend(
+  { db, workflows }: Pick<OrderDependencies, 'db' | 'workflows'>,
+  { id, orderId }: Pick<ListedWebhook, 'id' | 'orderId'>,
+): Promise<boolean> {
+  const request = async (): Promise<boolean> => {
+    const order = await findOrder(db, orderId);
+    return order?.behindVersion === null && workflows.resendWebhook(order, id);
+  };
+  // The order may complete between the read and the request: the second read finds it closed.
+  return (await request()) || request();
 }
 
 /**

@@ -66,10 +66,7 @@ export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclud
     log.warn(webhookFields(webhook), "the receiver answered 410: the order's webhooks are disabled");
 }
 
-/**
- * A command of the CLI that changes something. Its options and
- * references may hold names, so only ids are logged.
- */
+/** A command of the CLI that changes something. Its options and references may hold names, so only ids are logged. */
 export function reportOperatorAction(
   log: Logger,
   action: { id: string; at: Date; operator: string; command: string; arguments: unknown; outcome: string },

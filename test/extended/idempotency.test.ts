@@ -111,28 +111,6 @@ async function abandon(port: number, request: string, body = ''): Promise<void> 
   await once(socket, 'close');
 }
 
-test('a worker deletes an idempotency key after 30 days and not before, and keeps the order', async () => {
-  const made = await create(apis[0]!, 'forgotten', 'forgotten');
-  const age = (days: number) =>
-    stack.db.query(`update idempotency_key set created_at = now() - $1 * interval '1 day' where key = 'forgotten'`, [
-      days,
-    ]);
-  const isKept = async () =>
-    (await stack.db.query(`select from idempotency_key where key = 'forgotten'`)).rowCount === 1;
-  await age(29.9);
-  // The worker has run once this older key is gone.
-  await stack.db.query(`insert into idempotency_key select seller_id, 'marker', request_digest, order_id, response,
-    now() - interval '31 days' from idempotency_key where key = 'forgotten'`);
-  const marker = async () => (await stack.db.query(`select from idempotency_key where key = 'marker'`)).rowCount === 0;
-  await until(marker, 'the worker has deleted the older key');
-  const replayed = await create(apis[1]!, 'forgotten', 'forgotten');
-  expect([replayed.status, replayed.text, isReplay(replayed)]).toEqual([201, made.text, true]);
-  await age(30.1);
-  await until(async () => !(await isKept()), 'the key is deleted');
-  const again = await create(apis[1]!, 'forgotten', 'forgotten');
-  expect(expectProblem(again, 409, 'duplicate_reference').order_id).toBe(made.body.data.id);
-});
-
 describe('an API process that is killed between the insert of a key and the commit', () => {
   interface Killed {
     second: Promise<ApiResponse>;

@@ -56,8 +56,8 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
       '`null` is the same as an omitted optional field. A request with an unknown field fails, and the error suggests ' +
       'the closest known name.\n\n' +
       'With an `Idempotency-Key`, the request is safe to repeat: the same key and body return the first response ' +
-      'again. Without a key, a repeated request fails with `duplicate_reference`, and the error contains the ID and ' +
-      'URL of the first order.',
+      'again, for as long as the order exists. Without a key, a repeated request fails with `duplicate_reference`, and ' +
+      'the error contains the ID and URL of the first order.',
     headers: { 'Idempotency-Key': idempotencyKeySchema },
     body: {
       schema: createOrderRequestSchema(rules),

@@ -135,18 +135,16 @@ create table order_timeline (
 create index order_timeline_by_order on order_timeline (order_id, position);
 create unique index order_timeline_refusal on order_timeline (refusal_id) where refusal_id is not null;
 
--- An Idempotency-Key belongs to one order. The digest of the body distinguishes a repeat from another request.
+-- An Idempotency-Key belongs to one order, and is kept for as long as the order. The digest of the body distinguishes a
+-- repeat from another request.
 create table idempotency_key (
   seller_id uuid not null references seller,
   key text not null,
   request_digest bytea not null,
   order_id uuid not null references orders,
   response json not null,
-  created_at timestamptz not null default now(),
   primary key (seller_id, key)
 );
--- Keys are pruned oldest first.
-create index idempotency_key_by_age on idempotency_key (created_at);
 
 create table webhook_event (
   id uuid primary key,

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
 import { repeatJobs } from '../../concurrency';
 import type { Db } from '../../db/pool';
 import { logActions } from '../../db/operator-actions';
@@ -22,24 +21,21 @@ interface BackgroundOptions {
   intervalMs: number;
   /** How long the API has to start the workflow of a new order. */
   startAfterMs: number;
-  idempotencyKeyDays: number;
 }
 
 /**
  * Runs what no workflow can do for itself: starts, resumes and replaces workflows, logs what operators did, and deletes
- * old data. Each job is a
- * query and some calls, and safe to run in all workers at once.
+ * old data. Each job is a query and some calls, and safe to run in all workers at once.
  * @returns a function that stops the jobs and resolves once they have stopped
  */
 export function startBackgroundJobs(options: BackgroundOptions): () => Promise<void> {
-  const { db, log, intervalMs, startAfterMs, idempotencyKeyDays } = options;
+  const { db, log, intervalMs, startAfterMs } = options;
   return repeatJobs(
     [
       [createLateStarts(options, startAfterMs), intervalMs],
       [createResumes(options), 4 * intervalMs],
       [createReplacements(options), 4 * intervalMs],
       [() => logOperatorActions(db, log), intervalMs],
-      [() => pruneIdempotencyKeys(db, idempotencyKeyDays, BATCH), 4 * intervalMs],
       [() => deleteExpiredSecrets(db), 4 * intervalMs],
     ],
     log,

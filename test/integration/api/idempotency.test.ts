@@ -214,9 +214,27 @@ test('a call that waits too long for another order with its reference returns 50
   await other.rollback();
   const problem = expectProblem(waiting, 503, 'service_unavailable');
   expect(problem.detail).toBe(
-    'Another call with this reference is still running. Nothing changed. Repeating the call is safe.',
+    'The order with this reference is just being created or closed. Nothing changed. Repeating the call is safe.',
   );
   expect(waiting.headers.get('Retry-After')).toBe('1');
   const { status, headers } = await create('awaiting', { reference: 'awaited' });
   expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
+});
+
+test('a call returns 503 if the order with its reference closes between the insert and the search for that order', async () => {
+  const { db, api } = stack;
+  const { id } = (await api.create()).body.data;
+  const holding = await holdTransaction(db, 'update orders set reference = $1 where id = $2', ['freed', id]);
+  const waiting = api.create({ reference: 'freed' });
+  await until(async () => (await statementsWaiting(db, 'insert into')) === 1, 'the insert waits for the reference');
+  // Comes before the search, because the insert holds a lock on the table until it fails.
+  const closing = holdTransaction(db, 'lock table orders in access exclusive mode');
+  await until(async () => (await statementsWaiting(db, 'lock table')) === 1, 'the lock waits');
+  await holding.commit();
+  const table = await closing;
+  await table.query(`update orders set status = 'UNSUCCESSFUL', version = 2 where id = $1`, [id]);
+  await table.commit();
+  const problem = expectProblem(await waiting, 503, 'service_unavailable');
+  expect(problem.detail).toMatch(/^The order with this reference is just being created or closed/);
+  expect((await api.create({ reference: 'freed' })).status).toBe(201);
 });

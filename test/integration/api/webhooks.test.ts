@@ -10,11 +10,14 @@ import {
   webhookTestResultSchema,
 } from '../../../src/contracts/webhook-schemas';
 import { findCredentials } from '../../../src/db/secrets';
+import type { Order } from '../../../src/domain/order';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
+import { requestResend } from '../../../src/orders/webhooks';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
 import { type Api, apiOf, BASE } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { storedText } from '../../support/history';
-import { noWebhookPending, openOrder } from '../../support/orders';
+import { noWebhookPending, openOrder, setBack, statusOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { parseRaw, sendRaw } from '../../support/raw-http';
 import { useReceiver } from '../../support/receiver';
@@ -203,6 +206,39 @@ describe('a resend', () => {
     const entry = await until(async () => (await timeline(orderId)).body.data[3], 'the attempt is recorded');
     expect(entry).toMatchObject({ type: 'webhook_attempt', webhook_id: id, attempt: 2, resend: true, status: 200 });
   });
+
+  test('is requested although the order completes between the read of its row and the request', async () => {
+    const id = await settledOrder({}, ['signup_started', 'approved']);
+    const [webhook] = (await list('?limit=1')).body.data;
+    const timeouts = { startTimeoutMs: 60_000, updateTimeoutMs: 60_000 };
+    const workflows = createOrderWorkflows(stack.client, { ...timeouts, encryptPayloads: false });
+    const read: string[] = [];
+    const resendWebhook = async (row: Order, eventId: string): Promise<boolean> => {
+      if (read.push(row.status) === 1) {
+        expect((await stack.api.progress(id, 'completed')).status).toBe(200);
+        await stack.client.workflow.getHandle(`order-${id}`).result();
+      }
+      return workflows.resendWebhook(row, eventId);
+    };
+    const deps = { db: stack.db, workflows: { ...workflows, resendWebhook } };
+    expect(await requestResend(deps, { id: webhook.id, orderId: id })).toBe(true);
+    expect(read).toEqual(['APPROVED', 'SUCCESSFUL']);
+    const sent = () => receiver.deliveries.filter(({ headers }) => headers['webhook-id'] === webhook.id);
+    await until(() => sent().length === 2, 'the webhook is sent once more');
+  });
+
+  test('returns 503 and starts no run if a backup has set back the row of the order', async () => {
+    const id = await settledOrder({}, ['signup_started', 'approved', 'completed']);
+    await stack.client.workflow.getHandle(`order-${id}`).result();
+    await setBack(stack.db, id, 3, 'APPROVED');
+    const [webhook] = (await list('?limit=1')).body.data;
+    const refused = expectProblem(await resend(webhook.id), 503, 'service_unavailable');
+    expect(refused.detail).toBe('The resend could not be requested. Repeating the call is safe.');
+    // As reconcile or a worker marks it.
+    await stack.db.query('update orders set behind_version = 4 where id = $1', [id]);
+    expectProblem(await resend(webhook.id), 503, 'service_unavailable');
+    expect(await statusOf(stack.client, id)).toBe('COMPLETED');
+  });
 });
 
 describe('a resend of many', () => {
@@ -250,6 +286,18 @@ describe('a resend of many', () => {
     });
     expect(await sentNow(3)).toEqual([`${from} signup_started`, `${from} declined`, `${exhausted} failed`]);
     // Another resend can start only after this one has ended: nothing else was sent.
+    await resendAll({ state: 'pending' });
+    expect(receiver.deliveries).toEqual([]);
+  });
+
+  test('leaves out orders that wait for reconcile', async () => {
+    const behind = await settledOrder();
+    const [since] = (await list('?limit=1')).body.data;
+    const next = await settledOrder();
+    await stack.db.query('update orders set behind_version = 9 where id = $1', [behind]);
+    receiver.deliveries.length = 0;
+    await resendAll({ created_from: since.created_at });
+    expect(await sentNow(1)).toEqual([`${next} failed`]);
     await resendAll({ state: 'pending' });
     expect(receiver.deliveries).toEqual([]);
   });

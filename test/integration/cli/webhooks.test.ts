@@ -97,6 +97,21 @@ test('webhooks resend resends nothing if one of the ids is unknown', async () =>
   expect(rows).toEqual([{ attempts: 1 }]);
 });
 
+test('webhooks resend reports the first order that waits for reconcile, and where to continue', async () => {
+  const [first, second] = await exhaustedOrders(2);
+  const [behind, ready] = await json('webhooks', 'list', '--limit', '2');
+  await stack.db.query('update orders set behind_version = 9 where id = $1', [second]);
+  receiver.answerWith(200);
+  const run = await runCli(['webhooks', 'resend', ready.id, behind.id], stack.env);
+  expectError(
+    run,
+    1,
+    new RegExp(`order ${second} waits for reconcile: .* repeat this command from webhook ${behind.id}`),
+  );
+  await until(() => receiver.deliveries.length === 3, 'the webhook before it is resent');
+  expect(receiver.deliveries[2]!.body.data.order.id).toBe(first);
+});
+
 test('webhook-secret rotate shows a new secret, and the older one stays active until the overlap ends', async () => {
   const seller = await createSeller(stack.db);
   const rotated = await json('webhook-secret', 'rotate', seller.id, '--overlap-hours', '0.5');

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { createResendActivities } from '../../../activities/resend-activities';
 import { findOrder } from '../../../src/db/find-orders';
 import { ORDER_TASK_QUEUE } from '../../../workflows/messages';
 import { insertNewOrder } from '../../support/new-orders';
@@ -83,14 +82,6 @@ test('a change of an order whose row a backup has set back does not begin again 
   const { detail } = expectProblem(await stack.api.cancel(id), 503, 'service_unavailable');
   expect(detail).toContain('Nothing changed.');
   expect(await runsOf(stack, id)).toHaveLength(1);
-});
-
-test('a resend of many leaves out an order whose row a backup has set back', async () => {
-  const order = await insertNewOrder(stack.db);
-  const resend = jest.fn(() => Promise.resolve(false));
-  const activities = createResendActivities({ db: stack.db, resend });
-  await activities.requestResend({ id: randomUUID(), orderId: order.id });
-  expect(resend).toHaveBeenCalledTimes(1);
 });
 
 test('a run that lacks changes after a reset is replaced by one that reads the row', async () => {
