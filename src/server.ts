@@ -8,7 +8,7 @@ import { listen, limitHeaders } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { CHECKOUT_BACKLOG } from './checkout/background-jobs';
 import { createCheckout } from './checkout/checkout';
-import { createCheckoutWorkflows } from './checkout/checkout-workflows';
+import { createCheckoutWorkflows } from './checkout/checkout-workflow-client';
 import { guardPayments } from './checkout/guard-providers';
 import { checkoutObstacle } from './checkout/hosted-checkout';
 import { createOrderCore } from './checkout/order-core';
@@ -29,7 +29,7 @@ import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
-import { createOrderWorkflows } from './temporal/order-workflows';
+import { createOrderWorkflows } from './temporal/order-workflow-client';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
 /** The maximum time that the start waits for the schema check. */

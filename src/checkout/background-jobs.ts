@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { repeatJobs } from '../concurrency';
 import type { Db } from '../db/pool';
 import type { BacklogGauges } from '../telemetry/gauges';
-import type { CheckoutWorkflows } from './checkout-workflows';
+import type { CheckoutWorkflows } from './checkout-workflow-client';
 import { purgeApplicantData } from './db/applications';
 import { type PaymentBacklog, closeApplications, findUnfinishedCheckouts, readPaymentBacklog } from './db/payments';
 import type { PaymentProviders } from './payments/payment-provider';

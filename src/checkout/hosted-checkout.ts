@@ -9,7 +9,7 @@ import type { OrderStatus, Order, PaymentTerm } from '../domain/order';
 import { holdExpiry } from './domain/expiry';
 import { type Payment, isCurrent } from './domain/payment';
 import { type PaymentProviders, availableTerms } from './payments/payment-provider';
-import type { CheckoutWorkflows } from './checkout-workflows';
+import type { CheckoutWorkflows } from './checkout-workflow-client';
 import type { OrderCore } from './order-core';
 
 /** An agreement or a payment is reported once Temporal is available again: within a day, the order does not expire before. */

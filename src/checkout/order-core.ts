@@ -5,7 +5,7 @@ import { holdOrder } from '../db/save-order';
 import type { Actor, ProgressEvent, Order, PaymentTerm } from '../domain/order';
 import { reportProgress } from '../orders/change-order';
 import { notFound, requireOrderByPayLink, requireOrder } from '../orders/read-order';
-import type { OrderWorkflows } from '../temporal/order-workflows';
+import type { OrderWorkflows } from '../temporal/order-workflow-client';
 
 export { notFound };
 

@@ -5,7 +5,7 @@ import { formatPence } from '../domain/money';
 import { type OrderStatus, MAX_REASON_LENGTH, ORDER_STATUSES, isFinal } from '../domain/order';
 import { cancelOrder } from '../orders/change-order';
 import { withRequestContext } from '../telemetry/current-request-context';
-import type { OrderWorkflows } from '../temporal/order-workflows';
+import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import { printable, timeOption } from './arguments';
 import { type ManyOptions, addManyOptions, confirm, requireScope, requireOrder } from './selection';
 import { CliError, UsageError, reasonOf } from './cli-error';

@@ -11,7 +11,7 @@ import { SchemaError, assertSchemaIsCurrent } from '../db/migrations';
 import { type KeyRing, createKeyRing } from '../encryption/key-ring';
 import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
-import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflows';
+import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflow-client';
 import { type Audit, createAudit } from './audit';
 import { TemporalConnectionError, reasonOf } from './cli-error';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CHECKOUT_TASK_QUEUE } from '../checkout/checkout-workflows';
+import { CHECKOUT_TASK_QUEUE } from '../checkout/checkout-workflow-client';
 import { loadHostedCheckoutConfig } from '../config';
 import { VERSION } from '../package';
 import { lendersOf } from '../providers';
@@ -13,7 +13,7 @@ import { schemaVersion, assertSchemaIsCurrent } from '../db/migrations';
 import { type Db, assertWritable, serverVersion } from '../db/pool';
 import { TASK_QUEUES, countPollers, describeServer, missingSearchAttributes } from '../temporal/server';
 import { countStuckRuns } from '../temporal/list-runs';
-import { ORDER_RUNS } from '../temporal/order-workflows';
+import { ORDER_RUNS } from '../temporal/order-workflow-client';
 import { reasonOf } from './cli-error';
 
 export function addStatusCommand(program: Command, services: Services): void {

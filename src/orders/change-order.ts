@@ -12,7 +12,7 @@ import {
 } from '../domain/order';
 import { NothingChanged, TooManyChanges } from '../temporal/calls';
 import { reportChange } from '../telemetry/report';
-import { ChangeRefused, RunClosed } from '../temporal/order-workflows';
+import { ChangeRefused, RunClosed } from '../temporal/order-workflow-client';
 import type { OrderDependencies } from './dependencies';
 
 /** `log` is missing in the CLI, whose actions are in the audit log. */

@@ -3,7 +3,7 @@ import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { Order, OrderState } from '../domain/order';
 import type { KeyRing } from '../encryption/key-ring';
-import type { OrderWorkflows } from '../temporal/order-workflows';
+import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import type { OrderStarter } from './start-orders';
 
 /** The dependencies and settings of the use cases. Times in ms. */

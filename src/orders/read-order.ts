@@ -4,7 +4,7 @@ import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orde
 import { type Order, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
 import { trackFailures } from '../telemetry/metrics';
-import type { OrderWorkflows } from '../temporal/order-workflows';
+import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import type { OrderDependencies } from './dependencies';
 
 const FAILURES_BEFORE_BREAK = 5;

@@ -4,7 +4,7 @@ import type { Db } from '../db/pool';
 import { clearRowBehind, saveChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
 import { type OrderChange, type Order, type OrderState, isFinal, withChange } from '../domain/order';
-import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflows';
+import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflow-client';
 
 /** Orders among which one statement searches. */
 const PAGE = 1000;

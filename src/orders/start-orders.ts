@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/pool';
 import { deleteStartRequests } from '../db/save-order';
 import type { Order } from '../domain/order';
-import type { OrderWorkflows } from '../temporal/order-workflows';
+import type { OrderWorkflows } from '../temporal/order-workflow-client';
 
 /** Starts that run at the same time. More of them are no faster in all, and delay changes. */
 const IN_FLIGHT = 4;

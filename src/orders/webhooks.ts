@@ -5,7 +5,7 @@ import { readClock } from '../db/clock';
 import { findOrder } from '../db/find-orders';
 import { findWebhook, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
 import { findCredentials } from '../db/secrets';
-import { AlreadyRunning } from '../temporal/order-workflows';
+import { AlreadyRunning } from '../temporal/order-workflow-client';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { type Page, listEnd, toPage, unknownCursor } from './list-page';

@@ -4,7 +4,7 @@ import type { Db } from '../../db/pool';
 import { logActions } from '../../db/operator-actions';
 import { deleteExpiredSecrets } from '../../db/secrets';
 import { flushLog, reportOperatorAction } from '../../telemetry/report';
-import type { OrderWorkflows } from '../../temporal/order-workflows';
+import type { OrderWorkflows } from '../../temporal/order-workflow-client';
 import { createLateStarts, createReplacements, createResumes } from './repair-orders';
 
 /** Rows that one statement changes. */

@@ -4,7 +4,7 @@ import type { Db } from '../../db/pool';
 import { deleteStartRequests, markRowBehind } from '../../db/save-order';
 import { isFinal } from '../../domain/order';
 import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
-import type { OrderWorkflows } from '../../temporal/order-workflows';
+import type { OrderWorkflows } from '../../temporal/order-workflow-client';
 import { startDelayMs } from '../start-orders';
 
 /** Late orders that are read at once. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { findOrder } from '../../../src/db/find-orders';
 import { markRowBehind } from '../../../src/db/save-order';
-import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { apiOf } from '../../support/api';
 import {

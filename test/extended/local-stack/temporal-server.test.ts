@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import escapeHtml from 'escape-html';
-import { toCodeSpan } from '../../../src/temporal/order-workflows';
+import { toCodeSpan } from '../../../src/temporal/order-workflow-client';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startTemporal, type TemporalServer } from '../../../tools/local-stack/temporal-server';
 import { startTestServer } from '../../support/listening-server';

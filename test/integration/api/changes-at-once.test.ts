@@ -1,5 +1,5 @@
 import { findOrder } from '../../../src/db/find-orders';
-import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { apiOf } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { openOrder } from '../../support/orders';

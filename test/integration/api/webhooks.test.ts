@@ -13,7 +13,7 @@ import { findCredentials } from '../../../src/db/secrets';
 import type { Order } from '../../../src/domain/order';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { requestResend } from '../../../src/orders/webhooks';
-import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { type Api, apiOf, BASE } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { storedText } from '../../support/history';

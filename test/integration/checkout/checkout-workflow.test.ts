@@ -15,7 +15,7 @@ import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
 import { type CallLender, guardLenders } from '../../../src/checkout/guard-providers';
 import type { Lender, LenderAnswer, Lenders } from '../../../src/checkout/lender/lender';
-import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+import type { OrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { checkoutState } from '../../../src/checkout/checkout-state';
 import { createOrderCore } from '../../../src/checkout/order-core';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';

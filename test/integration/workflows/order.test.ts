@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { findOrder } from '../../../src/db/find-orders';
-import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import type { ApiResponse } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';
 import { useSharedStack } from '../../support/shared-stack';

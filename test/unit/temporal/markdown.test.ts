@@ -1,5 +1,5 @@
 import { escapeControls } from '../../../src/domain/text';
-import { toCodeSpan } from '../../../src/temporal/order-workflows';
+import { toCodeSpan } from '../../../src/temporal/order-workflow-client';
 
 test('escapeControls escapes C0, DEL, C1, line separators and direction marks, and nothing else', () => {
   const escaped: string[] = [];

@@ -13,7 +13,7 @@ import { findOrder } from '../../../../src/db/find-orders';
 import type { Db } from '../../../../src/db/pool';
 import { saveChange } from '../../../../src/db/save-order';
 import { type ChangeRequest, type Order, decide } from '../../../../src/domain/order';
-import { ChangeRefused, type OrderWorkflows } from '../../../../src/temporal/order-workflows';
+import { ChangeRefused, type OrderWorkflows } from '../../../../src/temporal/order-workflow-client';
 import { type Seeded, seeded } from '../../../chaos/seeded';
 import { useDatabase } from '../../../support/database';
 import { insertNewOrder } from '../../../support/new-orders';

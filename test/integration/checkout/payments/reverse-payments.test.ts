@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createCheckoutActivities } from '../../../../activities/checkout-activities';
-import type { OrderWorkflows } from '../../../../src/temporal/order-workflows';
+import type { OrderWorkflows } from '../../../../src/temporal/order-workflow-client';
 import { findOrder } from '../../../../src/db/find-orders';
 import { createOrderCore } from '../../../../src/checkout/order-core';
 import {

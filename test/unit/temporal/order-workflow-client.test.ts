@@ -1,6 +1,6 @@
 import { type Client, ServiceError } from '@temporalio/client';
 import { Metadata, status } from '@grpc/grpc-js';
-import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 
 /** Workflows whose queries fail as the server lets them. */
 function withFailingQuery(details: string) {
