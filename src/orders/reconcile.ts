@@ -17,6 +17,7 @@ const STARTED_WITHIN_MS = 60_000;
 export const DIFFERENCES = {
   not_running: 'something is left to do, but the workflow does not run',
   workflow_behind: 'the row has changes that the workflow does not have',
+  not_delivering: 'a webhook is pending, but the workflow does not send it',
   row_behind: 'the workflow has changes that the row does not have',
   different: 'row and workflow hold different changes',
   row_missing: 'the workflow exists, but the order has no row: only a newer backup has it',
@@ -105,8 +106,10 @@ async function compare(
   if (saved && saved.version > row.version) return differ('row_behind', saved);
   // The cancel of a closed order is not the workflow's, which only delivers what is pending.
   const isBehind = (saved && saved.version < row.version && !isFinal(saved.status)) || row.behindVersion !== null;
-  if (run?.isRunning) return isBehind ? differ('workflow_behind', saved) : undefined;
-  return (await needsRun(db, row)) ? differ('not_running', saved) : undefined;
+  if (!run?.isRunning) return (await needsRun(db, row)) ? differ('not_running', saved) : undefined;
+  if (isBehind) return differ('workflow_behind', saved);
+  const isIdle = !run.isDelivering && (await findPendingWebhooks(db, orderId)).length > 0;
+  return isIdle ? differ('not_delivering', saved) : undefined;
 }
 
 /** True if one list of changes continues the other. */

@@ -159,7 +159,14 @@ export function createOrderWorkflows(
         const run = await within(timeoutMs, () => workflow.getHandle(workflowId(orderId)).describe());
         const sellerId = run.typedSearchAttributes.get(sellerIdKey);
         const { name } = run.status;
-        return { runId: run.runId, isRunning: name === 'RUNNING', hasCompleted: name === 'COMPLETED', sellerId };
+        return {
+          runId: run.runId,
+          isRunning: name === 'RUNNING',
+          hasCompleted: name === 'COMPLETED',
+          isDelivering:
+            run.raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'sendWebhook') ?? false,
+          sellerId,
+        };
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return undefined;
         throw error;

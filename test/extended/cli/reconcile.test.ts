@@ -118,6 +118,21 @@ test('differences are listed by kind, and nothing changes', async () => {
   expect(stdout).toMatch(/\n6 compared, 5 differ\n$/);
 });
 
+test('--repair sends again what a backup has set back to pending, and its workflow has delivered', async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(() => noWebhookPending(stack, [id]), 'the webhook is delivered');
+  expect(await differences()).toEqual({});
+  await stack.db.query(`update webhook_event set state = 'pending', attempts = 0, steps = 0 where order_id = $1`, [id]);
+  await stack.db.query(
+    'delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)',
+    [id],
+  );
+  expect(await differences('--repair')).toEqual({ [id]: 'not_delivering' });
+  await until(() => noWebhookPending(stack, [id]), 'the webhook is delivered again');
+  expect(receiver.deliveries).toHaveLength(2);
+  expect(await differences()).toEqual({});
+});
+
 test('--repair resumes what does not run, and replaces a workflow that is behind its row', async () => {
   const [open, ahead] = [await terminated(), await workflowBehind()];
   const { code, stdout } = await reconcile('--repair');
