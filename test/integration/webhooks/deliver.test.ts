@@ -5,7 +5,8 @@ import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import type { OrderEvent } from '../../../src/domain/order';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
-import { RetryLater, createDelivery } from '../../../src/webhooks/deliver';
+import { createDelivery } from '../../../src/webhooks/deliver';
+import { RetryLater } from '../../../src/webhooks/retry-later';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { useDatabase } from '../../support/database';
 import { DELIVERED, makeAttempt, orderWithWebhooks } from '../../support/new-attempts';
@@ -56,6 +57,13 @@ async function failureOf(call: Promise<unknown>): Promise<RetryLater> {
   const error: unknown = await call.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RetryLater);
   return error as RetryLater;
+}
+
+/** The attempts from now on end when the returned function is called. */
+function holdAttempts(): () => void {
+  let finish: () => void = () => undefined;
+  answer = new Promise((resolve) => (finish = () => resolve(OK)));
+  return finish;
 }
 
 test('a delivered webhook ends', async () => {
@@ -144,15 +152,47 @@ test('a seller has as many attempts at a time as it may have, and others are not
   const worker = createWorker(1);
   const [running] = await events('signup_started');
   const [other] = await events('signup_started');
-  let finish: (attempt: Attempt) => void = () => undefined;
-  answer = new Promise((resolve) => (finish = resolve));
+  const finish = holdAttempts();
   const first = worker.send({ eventId: running, hasSuccessor: false });
   await until(() => sent.length === 1, 'the attempt has begun');
   await failureOf(worker.resend(running));
   answer = OK;
   expect(await worker.send({ eventId: other, hasSuccessor: false })).toBe('delivered');
-  finish(OK);
+  finish();
   expect(await first).toBe('delivered');
+});
+
+test('the more calls find no free slot of their seller, the longer they wait, until none of its attempts runs', async () => {
+  const worker = createWorker(1);
+  const [id] = await events('signup_started');
+  for (const attempts of [1, 2]) {
+    const finish = holdAttempts();
+    const running = worker.resend(id);
+    await until(() => sent.length === attempts, 'the attempt has begun');
+    const waits: number[] = [];
+    for (let count = 0; count < 200; count++) waits.push((await failureOf(worker.resend(id))).delayMs);
+    expect(waits[0]).toBeLessThanOrEqual(20);
+    expect(waits.at(-1)).toBeGreaterThanOrEqual(2000);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(4000);
+    finish();
+    await running;
+  }
+});
+
+test('every webhook that finds no free slot of its seller is sent by a later call', async () => {
+  const worker = createWorker(1);
+  const ids = await events('signup_started', 'approved', 'completed');
+  const finish = holdAttempts();
+  let refused = 0;
+  const deliver = async (eventId: string): Promise<string> =>
+    worker.send({ eventId, hasSuccessor: false }).catch((error: unknown) => {
+      if (!(error instanceof RetryLater)) throw error;
+      refused += 1;
+      if (refused === 2) finish();
+      return deliver(eventId);
+    });
+  expect(await Promise.all(ids.map(deliver))).toEqual(['delivered', 'delivered', 'delivered']);
+  expect(sent.length).toBe(3);
 });
 
 test('after some attempts without an answer, further webhooks of the endpoint wait, but a requested resend is sent', async () => {
@@ -188,15 +228,14 @@ test('a delivery that finds no free slot of its seller leaves the probe of the e
       [id, url],
     );
   const { url } = (await findWebhookEvent(database.db, id))!;
-  let finish: (attempt: Attempt) => void = () => undefined;
-  answer = new Promise((resolve) => (finish = resolve));
+  const finish = holdAttempts();
   await setUrl('https://another-endpoint.example');
   const running = worker.resend(id);
   await until(() => sent.length === 4, 'the attempt has begun');
   await setUrl(url);
   const { message } = await failureOf(worker.send({ eventId: other!, hasSuccessor: false }));
   expect(message).toBe('the seller has as many attempts running as it may have');
-  finish(OK);
+  finish();
   await running;
   answer = OK;
   expect(await worker.send({ eventId: other!, hasSuccessor: false })).toBe('delivered');
