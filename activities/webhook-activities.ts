@@ -28,11 +28,11 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
      * Makes one attempt. Fails until the delivery has ended, each time with the delay until the next attempt.
      * @returns how it ended; `missing` if Postgres does not hold the event
      */
-    sendWebhook: (call: { eventId: string; hasSuccessor: boolean }): Promise<WebhookState | 'missing'> =>
+    sendWebhook: (call: { webhookId: string; hasSuccessor: boolean }): Promise<WebhookState | 'missing'> =>
       delivery.send(call).catch(retryLater),
 
     /** Makes one attempt, whatever state the event is in. */
-    resendWebhook: (eventId: string): Promise<void> => delivery.resend(eventId).catch(retryLater),
+    resendWebhook: (webhookId: string): Promise<void> => delivery.resend(webhookId).catch(retryLater),
 
     async sendTestWebhook(webhookId: string, at: string): Promise<WebhookTestAttempt> {
       const test = await findWebhookTest(db, webhookId);

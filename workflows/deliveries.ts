@@ -57,10 +57,10 @@ export class Deliveries {
   }
 
   /** Sends a webhook once more. If it is the first pending one, its delivery may have ended with that. */
-  async resend(eventId: string): Promise<void> {
+  async resend(webhookId: string): Promise<void> {
     // A signal of a person can carry anything.
-    const summary = isUuid(eventId) ? `resend webhook ${eventId}` : 'resend an unknown webhook';
-    await resendWebhook.executeWithOptions({ summary }, [eventId]);
+    const summary = isUuid(webhookId) ? `resend webhook ${webhookId}` : 'resend an unknown webhook';
+    await resendWebhook.executeWithOptions({ summary }, [webhookId]);
     this.callAgain();
   }
 
@@ -71,7 +71,7 @@ export class Deliveries {
     this.call = new CancellationScope();
     try {
       await this.call.run(() =>
-        sendWebhook.executeWithOptions(options, [{ eventId: id, hasSuccessor: this.pending.length > 1 }]),
+        sendWebhook.executeWithOptions(options, [{ webhookId: id, hasSuccessor: this.pending.length > 1 }]),
       );
       return true;
     } catch (error) {

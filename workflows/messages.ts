@@ -47,7 +47,7 @@ export const cancelSignal = defineSignal<[unknown?]>('cancel');
 export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress');
 
 /** Sends the webhook event with this id once more, outside the order's sequence. */
-export const resendWebhookSignal = defineSignal<[eventId: string]>('resendWebhook');
+export const resendWebhookSignal = defineSignal<[webhookId: string]>('resendWebhook');
 
 /** Failure type of an update that the order's status or version does not allow. */
 export const CHANGE_REFUSED = 'OrderChangeRefused';

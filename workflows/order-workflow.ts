@@ -54,7 +54,7 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
   // Signals that came before the run's first task are handled in this order, one name after the other.
   setHandler(customerProgressSignal, (payload) => signal(toProgress(payload, 'temporal')));
   setHandler(cancelSignal, (payload) => signal(toCancel(payload, 'temporal')));
-  setHandler(resendWebhookSignal, (eventId) => CancellationScope.nonCancellable(() => deliveries.resend(eventId)));
+  setHandler(resendWebhookSignal, (webhookId) => CancellationScope.nonCancellable(() => deliveries.resend(webhookId)));
   // "Request cancellation" in the Temporal UI is an operator's cancel of the order.
   CancellationScope.current().cancelRequested.catch(() =>
     signal(toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal')).catch(fail),

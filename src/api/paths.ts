@@ -11,7 +11,7 @@ export const isPlaceholder = (text: string): boolean => PLACEHOLDER.test(text);
 
 const IDS = {
   orderId: ['order', 'the `id` in the response that created the order'],
-  eventId: ['webhook', 'the header `webhook-id` of the webhook'],
+  webhookId: ['webhook', 'the header `webhook-id` of the webhook'],
   payLinkId: ['pay link', 'the UUID in `order_url`'],
 } as const;
 

@@ -37,11 +37,11 @@ export function webhookRoutes(
     const { id } = sellerOf(ctx);
     ctx.body = await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query));
   });
-  router.get('/webhook_event/:eventId', seller, async (ctx) => {
-    ctx.body = { data: await retrieveWebhook(deps, idOf(ctx, 'eventId'), sellerOf(ctx).id) };
+  router.get('/webhook_event/:webhookId', seller, async (ctx) => {
+    ctx.body = { data: await retrieveWebhook(deps, idOf(ctx, 'webhookId'), sellerOf(ctx).id) };
   });
-  router.post('/webhook_event/:eventId/resend', seller, limitLocks, async (ctx) => {
-    const webhook = await resendWebhook(deps, idOf(ctx, 'eventId'), sellerOf(ctx).id);
+  router.post('/webhook_event/:webhookId/resend', seller, limitLocks, async (ctx) => {
+    const webhook = await resendWebhook(deps, idOf(ctx, 'webhookId'), sellerOf(ctx).id);
     ctx.state.orderId = webhook.order_id;
     // The workflow sends the webhook later; the timeline reports the result.
     ctx.status = 202;

@@ -48,13 +48,13 @@ export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: n
 /** @param sellerId if given, only this seller's webhook is found */
 export async function findWebhook(
   db: DbClient,
-  eventId: string,
+  webhookId: string,
   sellerId?: string,
 ): Promise<(ListedWebhook & { body: string; traceparent: string | null }) | undefined> {
   const { rows } = await db.query<ListedWebhook & { body: string; traceparent: string | null }>(
     `select ${COLUMNS}, e.body, e.traceparent from webhook_event e join orders o on o.id = e.order_id
      where e.id = $1 and ($2::uuid is null or e.seller_id = $2)`,
-    [eventId, sellerId],
+    [webhookId, sellerId],
   );
   return rows[0];
 }

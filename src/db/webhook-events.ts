@@ -45,7 +45,7 @@ export interface WebhookEvent extends WebhookRef, EncryptedCredentials {
 
 const ms = (interval: string): string => `round(extract(epoch from ${interval}) * 1000)::float8`;
 
-export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
+export async function findWebhookEvent(db: DbClient, webhookId: string): Promise<WebhookEvent | undefined> {
   const { rows } = await db.query<WebhookEvent>({
     name: 'find_webhook_event',
     text: `select e.id, e.sequence, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
@@ -57,14 +57,14 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
        select at + duration_ms * interval '1 ms' as at from webhook_attempt
        where event_id = e.id and step is not null order by attempt desc limit 1) last on true
      where e.id = $1`,
-    values: [eventId],
+    values: [webhookId],
   });
   return rows[0];
 }
 
 /** One attempt as it is stored, and its event's state after it. */
 export interface AttemptRecord extends AttemptResult {
-  eventId: string;
+  webhookId: string;
   orderId: string;
   /** True for an attempt of the retry schedule, false for a resend. */
   isScheduled: boolean;
@@ -86,7 +86,7 @@ const RECORD_ATTEMPT = `
       next_attempt_at = case when :state in ('delivered', 'disabled') then null
         when :isScheduled and e.state = 'pending' then now() + :delayMs::float8 * interval '1 ms'
         else e.next_attempt_at end
-    from locked where e.id = :eventId returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
+    from locked where e.id = :webhookId returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
   ), attempt as (
     insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
       error_detail, address, response_body, static_headers, next_attempt_at)
@@ -98,7 +98,7 @@ const RECORD_ATTEMPT = `
       and :state in ('delivered', 'disabled') and locked.webhooks_disabled <> (:state = 'disabled')
   ), other_events as (
     update webhook_event e set state = 'disabled', next_attempt_at = null from locked
-    where :state = 'disabled' and e.order_id = locked.id and e.id <> :eventId and e.state = 'pending'
+    where :state = 'disabled' and e.order_id = locked.id and e.id <> :webhookId and e.state = 'pending'
   )
   select state from event`;
 
@@ -114,7 +114,7 @@ export async function recordAttempt(db: DbClient, record: AttemptRecord): Promis
     name: 'record_attempt',
     ...statement(RECORD_ATTEMPT, { ...record }),
   });
-  if (!rows[0]) throw new Error(`webhook event ${record.eventId} is missing`);
+  if (!rows[0]) throw new Error(`webhook event ${record.webhookId} is missing`);
   return rows[0].state;
 }
 
@@ -122,10 +122,10 @@ export async function recordAttempt(db: DbClient, record: AttemptRecord): Promis
  * Ends a pending event without another attempt.
  * @returns false if it had ended
  */
-export async function endUnsent(db: DbClient, eventId: string, state: 'exhausted' | 'disabled'): Promise<boolean> {
+export async function endUnsent(db: DbClient, webhookId: string, state: 'exhausted' | 'disabled'): Promise<boolean> {
   const { rowCount } = await db.query(
     `update webhook_event set next_attempt_at = null, state = $2 where id = $1 and state = 'pending'`,
-    [eventId, state],
+    [webhookId, state],
   );
   return rowCount === 1;
 }

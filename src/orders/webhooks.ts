@@ -37,10 +37,10 @@ export async function listWebhooks(
  */
 export async function retrieveWebhook(
   { db, keys }: OrderDependencies,
-  eventId: string,
+  webhookId: string,
   sellerId: string,
 ): Promise<SignedWebhookBody> {
-  const webhook = isUuid(eventId) ? await findWebhook(db, eventId, sellerId) : undefined;
+  const webhook = isUuid(webhookId) ? await findWebhook(db, webhookId, sellerId) : undefined;
   if (!webhook) throw notFound('webhook', sellerId);
   const { body, traceparent } = webhook;
   const timestamp = Math.floor((await readClock(db)).getTime() / 1000);
@@ -48,7 +48,7 @@ export async function retrieveWebhook(
   return {
     ...toWebhookEventBody(webhook),
     request_headers: {
-      ...webhookHeaders(eventId, timestamp, signWebhook(secrets, eventId, timestamp, body)),
+      ...webhookHeaders(webhookId, timestamp, signWebhook(secrets, webhookId, timestamp, body)),
       ...(traceparent !== null && { traceparent }),
     },
     request_body: body,
@@ -62,10 +62,10 @@ export async function retrieveWebhook(
  */
 export async function resendWebhook(
   deps: OrderDependencies,
-  eventId: string,
+  webhookId: string,
   sellerId: string,
 ): Promise<WebhookEventBody> {
-  const webhook = isUuid(eventId) ? await findWebhook(deps.db, eventId, sellerId) : undefined;
+  const webhook = isUuid(webhookId) ? await findWebhook(deps.db, webhookId, sellerId) : undefined;
   if (!webhook) throw notFound('webhook', sellerId);
   const isRequested = await requestResend(deps, webhook).catch((error: unknown) => {
     throw resendNotRequested(error);

@@ -186,13 +186,13 @@ export function createOrderWorkflows(
      * @returns false if the order has completed since `order` was read, or waits for `reconcile`: nothing is sent
      * @throws NothingChanged
      */
-    async resendWebhook(order: Order, eventId: string): Promise<boolean> {
+    async resendWebhook(order: Order, webhookId: string): Promise<boolean> {
       try {
         await callIfUp(startTimeoutMs, () =>
           workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
             ...fromRow(order),
             signal: resendWebhookSignal,
-            signalArgs: [eventId],
+            signalArgs: [webhookId],
           }),
         );
       } catch (error) {

@@ -113,7 +113,7 @@ export function createDelivery(options: DeliveryOptions) {
     const isPending = delayMs !== null || (!isScheduled && outcome === 'failed');
     const state = await recordAttempt(db, {
       ...result,
-      eventId: event.id,
+      webhookId: event.id,
       orderId: event.orderId,
       isScheduled,
       at: event.readAt,
@@ -180,17 +180,17 @@ export function createDelivery(options: DeliveryOptions) {
      * @throws RetryLater until it has ended
      */
     async send({
-      eventId,
+      webhookId,
       hasSuccessor,
     }: {
-      eventId: string;
+      webhookId: string;
       hasSuccessor: boolean;
     }): Promise<WebhookState | 'missing'> {
-      const event = await findWebhookEvent(db, eventId);
+      const event = await findWebhookEvent(db, webhookId);
       if (!event) return 'missing';
       if (event.state !== 'pending') return event.state;
       const end = async (state: 'exhausted' | 'disabled') => {
-        if (await endUnsent(db, eventId, state)) onEnded(event, state);
+        if (await endUnsent(db, webhookId, state)) onEnded(event, state);
         return state;
       };
       // An earlier webhook got its 410 while this one was saved.
@@ -211,9 +211,9 @@ export function createDelivery(options: DeliveryOptions) {
      * Makes one attempt outside the schedule, whatever the event's state.
      * @throws RetryLater if no attempt was made
      */
-    async resend(eventId: string): Promise<void> {
+    async resend(webhookId: string): Promise<void> {
       // A signal of a person can carry anything.
-      const event = isUuid(eventId) ? await findWebhookEvent(db, eventId) : undefined;
+      const event = isUuid(webhookId) ? await findWebhookEvent(db, webhookId) : undefined;
       if (event) await withinLimit(event.sellerId, () => attempt(event));
     },
 

@@ -12,7 +12,7 @@ export interface Things {
   sellerId: string;
   orderId: string;
   payLinkId: string;
-  eventId: string;
+  webhookId: string;
 }
 
 /** API keys by kind. Every route rejects all kinds except `seller` and `checkout`. */
@@ -41,22 +41,22 @@ export async function keysOf({ db, api, seller }: SharedStack): Promise<Record<s
 export async function thingsOf(stack: SharedStack, { id, key }: TestSeller): Promise<Things> {
   const api = apiOf(stack.api.url, { id, key }, stack.api.checkoutKey);
   const orderId = await openOrder({ ...stack, api }, { webhook_url: 'http://127.0.0.1:9/' }, ['failed']);
-  const eventId = await until(async () => {
+  const webhookId = await until(async () => {
     const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [
       orderId,
     ]);
     return rows[0]?.id;
   }, 'the order has a webhook event');
   const { pay_link_id: payLinkId } = (await api.get(orderId)).body.data;
-  return { sellerId: id, orderId, payLinkId, eventId };
+  return { sellerId: id, orderId, payLinkId, webhookId };
 }
 
 export function missingThings(): Things {
-  return { sellerId: randomUUID(), orderId: randomUUID(), payLinkId: randomUUID(), eventId: randomUUID() };
+  return { sellerId: randomUUID(), orderId: randomUUID(), payLinkId: randomUUID(), webhookId: randomUUID() };
 }
 
 const NO_ID = 'not-an-id';
-export const MALFORMED: Things = { sellerId: NO_ID, orderId: NO_ID, payLinkId: NO_ID, eventId: NO_ID };
+export const MALFORMED: Things = { sellerId: NO_ID, orderId: NO_ID, payLinkId: NO_ID, webhookId: NO_ID };
 
 /** Fills in a route's path: `parameter` with an id of kind `whose`, all others with the caller's own ids. */
 export function pathOf(route: string, things: Record<Whose, Things>, whose: Whose, parameter: string): string {

@@ -48,8 +48,8 @@ export const MATRIX: Record<string, Row> = {
   [`GET ${BASE}/pay_link/:payLinkId`]: { kind: 'checkout', ok: 200 },
   [`GET ${BASE}/seller/:sellerId/webhook_event`]: { kind: 'seller', ok: 200 },
   [`GET ${BASE}/order/:orderId/timeline`]: { kind: 'seller', ok: 200 },
-  [`GET ${BASE}/webhook_event/:eventId`]: { kind: 'seller', ok: 200 },
-  [`POST ${BASE}/webhook_event/:eventId/resend`]: { kind: 'seller', ok: 202 },
+  [`GET ${BASE}/webhook_event/:webhookId`]: { kind: 'seller', ok: 200 },
+  [`POST ${BASE}/webhook_event/:webhookId/resend`]: { kind: 'seller', ok: 202 },
   [`POST ${BASE}/seller/:sellerId/webhook_event/resend`]: {
     kind: 'seller',
     ok: 202,

@@ -37,12 +37,12 @@ export const GONE = { status: 410, state: 'disabled', delayMs: null } as const;
 /** Records an attempt. */
 export async function makeAttempt(
   db: Db,
-  eventId: string,
-  fields: Partial<Omit<AttemptRecord, 'eventId' | 'orderId'>> = {},
+  webhookId: string,
+  fields: Partial<Omit<AttemptRecord, 'webhookId' | 'orderId'>> = {},
 ): Promise<WebhookState> {
   const { rows } = await db.query<{ orderId: string }>(
     'select order_id as "orderId" from webhook_event where id = $1',
-    [eventId],
+    [webhookId],
   );
-  return recordAttempt(db, { eventId, orderId: rows[0]!.orderId, ...FAILED, ...fields });
+  return recordAttempt(db, { webhookId, orderId: rows[0]!.orderId, ...FAILED, ...fields });
 }

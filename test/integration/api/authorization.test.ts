@@ -78,14 +78,14 @@ describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
 });
 
 test('no refused call changed anything of another seller', async () => {
-  const { orderId, eventId, sellerId } = things["another's"];
+  const { orderId, webhookId, sellerId } = things["another's"];
   const { rows: orders } = await stack.db.query('select status, version from orders where id = $1', [orderId]);
   expect(orders).toEqual([{ status: 'UNSUCCESSFUL', version: 2 }]);
   const cancels = await stack.db.query(`select from order_timeline where order_id = $1 and event = 'cancel'`, [
     orderId,
   ]);
   expect(cancels.rowCount).toBe(0);
-  const resends = await stack.db.query('select from webhook_attempt where event_id = $1 and step is null', [eventId]);
+  const resends = await stack.db.query('select from webhook_attempt where event_id = $1 and step is null', [webhookId]);
   expect(resends.rowCount).toBe(0);
   const count = async (table: string) =>
     (await stack.db.query(`select from ${table} where seller_id = $1`, [sellerId])).rowCount;

@@ -213,12 +213,12 @@ describe('a resend', () => {
     const timeouts = { startTimeoutMs: 60_000, updateTimeoutMs: 60_000 };
     const workflows = createOrderWorkflows(stack.client, { ...timeouts, encryptPayloads: false });
     const read: string[] = [];
-    const resendWebhook = async (row: Order, eventId: string): Promise<boolean> => {
+    const resendWebhook = async (row: Order, webhookId: string): Promise<boolean> => {
       if (read.push(row.status) === 1) {
         expect((await stack.api.progress(id, 'completed')).status).toBe(200);
         await stack.client.workflow.getHandle(`order-${id}`).result();
       }
-      return workflows.resendWebhook(row, eventId);
+      return workflows.resendWebhook(row, webhookId);
     };
     const deps = { db: stack.db, workflows: { ...workflows, resendWebhook } };
     expect(await requestResend(deps, { id: webhook.id, orderId: id })).toBe(true);

@@ -6,10 +6,10 @@ import { applyEvents } from '../../support/domain-orders';
 
 const database = useDatabase();
 
-const attemptsOf = async (eventId: string) =>
+const attemptsOf = async (webhookId: string) =>
   (
     await database.db.query('select attempt, step, status from webhook_attempt where event_id = $1 order by attempt', [
-      eventId,
+      webhookId,
     ])
   ).rows;
 const statesOf = async (orderId: string) =>

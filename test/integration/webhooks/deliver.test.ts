@@ -68,14 +68,14 @@ function holdAttempts(): () => void {
 
 test('a delivered webhook ends', async () => {
   const [id] = await events('signup_started');
-  expect(await createWorker().send({ eventId: id, hasSuccessor: false })).toBe('delivered');
+  expect(await createWorker().send({ webhookId: id, hasSuccessor: false })).toBe('delivered');
   expect(sent).toEqual([id]);
 });
 
 test('a failed attempt fails with the delay of the schedule, without text from the receiver', async () => {
   answer = ERROR_500;
   const [id] = await events('signup_started');
-  const { message, delayMs } = await failureOf(createWorker().send({ eventId: id, hasSuccessor: false }));
+  const { message, delayMs } = await failureOf(createWorker().send({ webhookId: id, hasSuccessor: false }));
   expect(message).toBe('attempt 1: HTTP 500');
   expect(delayMs).toBeGreaterThanOrEqual(4500);
   expect(delayMs).toBeLessThanOrEqual(5500);
@@ -84,7 +84,7 @@ test('a failed attempt fails with the delay of the schedule, without text from t
 test('a call that comes before its time makes no attempt, and waits for the rest', async () => {
   const [id] = await events('signup_started');
   await makeAttempt(database.db, id, { delayMs: 3_600_000 });
-  const { delayMs } = await failureOf(createWorker().send({ eventId: id, hasSuccessor: false }));
+  const { delayMs } = await failureOf(createWorker().send({ webhookId: id, hasSuccessor: false }));
   expect(delayMs).toBeGreaterThan(3_500_000);
   expect(sent).toEqual([]);
 });
@@ -92,7 +92,7 @@ test('a call that comes before its time makes no attempt, and waits for the rest
 test('while a later webhook waits, no wait is longer than an hour after the last attempt', async () => {
   const [id] = await events('signup_started', 'approved');
   await makeAttempt(database.db, id, { at: new Date(Date.now() - 1_800_000), delayMs: 86_400_000 });
-  const { delayMs } = await failureOf(createWorker().send({ eventId: id, hasSuccessor: true }));
+  const { delayMs } = await failureOf(createWorker().send({ webhookId: id, hasSuccessor: true }));
   expect(delayMs).toBeGreaterThan(1_700_000);
   expect(delayMs).toBeLessThan(1_900_000);
 });
@@ -100,7 +100,7 @@ test('while a later webhook waits, no wait is longer than an hour after the last
 test('a webhook with five failed attempts is given up when a later one waits', async () => {
   const [id] = await events('signup_started', 'approved');
   for (let step = 1; step <= 5; step++) await makeAttempt(database.db, id, { delayMs: 3_600_000 });
-  expect(await createWorker().send({ eventId: id, hasSuccessor: true })).toBe('exhausted');
+  expect(await createWorker().send({ webhookId: id, hasSuccessor: true })).toBe('exhausted');
   expect([sent, exhausted]).toEqual([[], [id]]);
 });
 
@@ -108,16 +108,16 @@ test('the last attempt of the schedule exhausts the webhook', async () => {
   answer = ERROR_500;
   const [id] = await events('signup_started');
   for (let step = 1; step <= 9; step++) await makeAttempt(database.db, id, { delayMs: 0 });
-  expect(await createWorker().send({ eventId: id, hasSuccessor: false })).toBe('exhausted');
+  expect(await createWorker().send({ webhookId: id, hasSuccessor: false })).toBe('exhausted');
 });
 
 test('a webhook that has ended is not sent, and an unknown one is missing', async () => {
   const [id] = await events('signup_started');
   await makeAttempt(database.db, id, DELIVERED);
   const worker = createWorker();
-  expect(await worker.send({ eventId: id, hasSuccessor: false })).toBe('delivered');
+  expect(await worker.send({ webhookId: id, hasSuccessor: false })).toBe('delivered');
   const unknown = '00000000-0000-4000-8000-000000000000';
-  expect(await worker.send({ eventId: unknown, hasSuccessor: false })).toBe('missing');
+  expect(await worker.send({ webhookId: unknown, hasSuccessor: false })).toBe('missing');
   await worker.resend(unknown);
   expect(sent).toEqual([]);
 });
@@ -134,16 +134,16 @@ test('a resend is made whatever the state, and its failure is no error', async (
 test('a 410 disables the webhook', async () => {
   answer = GONE;
   const [id] = await events('signup_started');
-  expect(await createWorker().send({ eventId: id, hasSuccessor: false })).toBe('disabled');
+  expect(await createWorker().send({ webhookId: id, hasSuccessor: false })).toBe('disabled');
 });
 
 test('a webhook that was saved while an earlier one got its 410 is disabled, and not sent', async () => {
   const [first, second] = await events('signup_started', 'approved');
   answer = GONE;
-  await createWorker().send({ eventId: first, hasSuccessor: false });
+  await createWorker().send({ webhookId: first, hasSuccessor: false });
   // The statement that records the 410 has not seen it.
   await database.db.query("update webhook_event set state = 'pending' where id = $1", [second]);
-  expect(await createWorker().send({ eventId: second!, hasSuccessor: false })).toBe('disabled');
+  expect(await createWorker().send({ webhookId: second!, hasSuccessor: false })).toBe('disabled');
   expect(sent).toEqual([first]);
   expect(await findWebhookEvent(database.db, second!)).toMatchObject({ state: 'disabled' });
 });
@@ -153,11 +153,11 @@ test('a seller has as many attempts at a time as it may have, and others are not
   const [running] = await events('signup_started');
   const [other] = await events('signup_started');
   const finish = holdAttempts();
-  const first = worker.send({ eventId: running, hasSuccessor: false });
+  const first = worker.send({ webhookId: running, hasSuccessor: false });
   await until(() => sent.length === 1, 'the attempt has begun');
   await failureOf(worker.resend(running));
   answer = OK;
-  expect(await worker.send({ eventId: other, hasSuccessor: false })).toBe('delivered');
+  expect(await worker.send({ webhookId: other, hasSuccessor: false })).toBe('delivered');
   finish();
   expect(await first).toBe('delivered');
 });
@@ -184,12 +184,12 @@ test('every webhook that finds no free slot of its seller is sent by a later cal
   const ids = await events('signup_started', 'approved', 'completed');
   const finish = holdAttempts();
   let refused = 0;
-  const deliver = async (eventId: string): Promise<string> =>
-    worker.send({ eventId, hasSuccessor: false }).catch((error: unknown) => {
+  const deliver = async (webhookId: string): Promise<string> =>
+    worker.send({ webhookId, hasSuccessor: false }).catch((error: unknown) => {
       if (!(error instanceof RetryLater)) throw error;
       refused += 1;
       if (refused === 2) finish();
-      return deliver(eventId);
+      return deliver(webhookId);
     });
   expect(await Promise.all(ids.map(deliver))).toEqual(['delivered', 'delivered', 'delivered']);
   expect(sent.length).toBe(3);
@@ -200,12 +200,12 @@ test('after some attempts without an answer, further webhooks of the endpoint wa
   answer = TIMEOUT;
   const [id, other] = await events('signup_started', 'approved');
   for (let count = 0; count < 3; count++) await worker.resend(id);
-  const { message, delayMs } = await failureOf(worker.send({ eventId: other!, hasSuccessor: false }));
+  const { message, delayMs } = await failureOf(worker.send({ webhookId: other!, hasSuccessor: false }));
   expect(message).toBe('the endpoint has not answered several attempts in a row');
   expect(delayMs).toBeGreaterThan(50_000);
   answer = OK;
   await worker.resend(id);
-  expect(await worker.send({ eventId: other!, hasSuccessor: false })).toBe('delivered');
+  expect(await worker.send({ webhookId: other!, hasSuccessor: false })).toBe('delivered');
 });
 
 test('an event older than four days no longer waits for its endpoint', async () => {
@@ -214,7 +214,7 @@ test('an event older than four days no longer waits for its endpoint', async () 
   const [id, old] = await events('signup_started', 'approved');
   for (let count = 0; count < 3; count++) await worker.resend(id);
   await database.db.query(`update webhook_event set created_at = now() - interval '5 days' where id = $1`, [old]);
-  expect((await failureOf(worker.send({ eventId: old!, hasSuccessor: false }))).message).toBe('attempt 1: timeout');
+  expect((await failureOf(worker.send({ webhookId: old!, hasSuccessor: false }))).message).toBe('attempt 1: timeout');
 });
 
 test('a delivery that finds no free slot of its seller leaves the probe of the endpoint to the next one', async () => {
@@ -233,10 +233,10 @@ test('a delivery that finds no free slot of its seller leaves the probe of the e
   const running = worker.resend(id);
   await until(() => sent.length === 4, 'the attempt has begun');
   await setUrl(url);
-  const { message } = await failureOf(worker.send({ eventId: other!, hasSuccessor: false }));
+  const { message } = await failureOf(worker.send({ webhookId: other!, hasSuccessor: false }));
   expect(message).toBe('the seller has as many attempts running as it may have');
   finish();
   await running;
   answer = OK;
-  expect(await worker.send({ eventId: other!, hasSuccessor: false })).toBe('delivered');
+  expect(await worker.send({ webhookId: other!, hasSuccessor: false })).toBe('delivered');
 });

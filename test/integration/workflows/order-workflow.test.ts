@@ -66,8 +66,8 @@ test('a resend of the waiting webhook ends its wait', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   await until(async () => (await pendingWebhook(id))?.attempt === 2, 'the first attempt has failed');
   receiver.answerWith(200);
-  const [eventId] = await eventIds(id);
-  expect((await stack.api.call('POST', `${BASE}/webhook_event/${eventId}/resend/`)).status).toBe(202);
+  const [webhookId] = await eventIds(id);
+  expect((await stack.api.call('POST', `${BASE}/webhook_event/${webhookId}/resend/`)).status).toBe(202);
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL' });
   expect(sequences()).toEqual([1, 1]);
 });
@@ -75,8 +75,8 @@ test('a resend of the waiting webhook ends its wait', async () => {
 test('a resend for a closed order starts a short run', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   await workflow(id).result();
-  const [eventId] = await eventIds(id);
-  expect((await stack.api.call('POST', `${BASE}/webhook_event/${eventId}/resend/`)).status).toBe(202);
+  const [webhookId] = await eventIds(id);
+  expect((await stack.api.call('POST', `${BASE}/webhook_event/${webhookId}/resend/`)).status).toBe(202);
   await until(() => receiver.deliveries.length === 2, 'the webhook is sent again');
   await until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the run has completed');
   await until(async () => (await runsOf(stack, id)).length === 2, 'there are two runs');
