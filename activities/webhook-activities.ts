@@ -5,8 +5,7 @@ import type { WebhookState } from '../src/domain/webhook';
 import { trackBreaker } from '../src/telemetry/metrics';
 import { reportAttempt, reportEnded } from '../src/telemetry/report';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
-import { type DeliveryOptions, createDelivery } from '../src/webhooks/deliver';
-import { RetryLater } from '../src/webhooks/retry-later';
+import { type DeliveryOptions, RetryLater, createDelivery } from '../src/webhooks/deliver';
 
 export type { WebhookTestAttempt };
 export type WebhookActivities = ReturnType<typeof createWebhookActivities>;

@@ -11,7 +11,7 @@ import { isUuid } from '../domain/text';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { type BreakerOptions, createEndpointBreakers, isAnswered } from './endpoint-breakers';
-import { RetryLater, growingWait } from './retry-later';
+import { createKeyedSemaphore } from './keyed-semaphore';
 import type { WebhookSender } from './send';
 import { signWebhook } from './sign';
 
@@ -24,16 +24,14 @@ const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disable
  */
 const LONGEST_ENDPOINT_WAIT_MS = 4 * 86_400_000;
 
-/** The waits for a slot of a seller grow by this with each call that is refused one. */
-const SLOT_WAIT_STEP_MS = 20;
-/** 5,000 calls with this wait ask about 28 times a second. */
-const LONGEST_SLOT_WAIT_MS = 240_000;
-
-/** A seller's slots for attempts. */
-interface Slots {
-  taken: number;
-  /** Plus 1 for each call that is refused a slot, minus 2 for each that gets one: of many that wait, a third gets one. */
-  refused: number;
+/** The delivery has not ended. The same call is made again after `delayMs`. The message contains no URL. */
+export class RetryLater extends Error {
+  constructor(
+    message: string,
+    readonly delayMs: number,
+  ) {
+    super(message);
+  }
 }
 
 export interface DeliveryOptions {
@@ -67,28 +65,21 @@ export interface RecordedAttempt extends Pick<Attempt, 'outcome' | 'error' | 'st
  */
 export function createDelivery(options: DeliveryOptions) {
   const { db, keys, sender, schedule, attemptsPerSeller, log, onAttempt, onEnded } = options;
-  const slotsBySeller = new Map<string, Slots>();
+  const sellerSlots = createKeyedSemaphore(attemptsPerSeller);
   const breakers = createEndpointBreakers(options.breaker, log);
 
-  /**
-   * Runs at most `attemptsPerSeller` pieces of work for a seller at the same time.
-   * @throws RetryLater if that many run
-   */
   async function withinLimit<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
-    const slots = slotsBySeller.get(sellerId) ?? { taken: 0, refused: 0 };
-    if (slots.taken >= attemptsPerSeller) {
-      slots.refused += 1;
-      const waitMs = growingWait(slots.refused, SLOT_WAIT_STEP_MS, LONGEST_SLOT_WAIT_MS);
-      throw new RetryLater('the seller has as many attempts running as it may have', waitMs);
-    }
-    slotsBySeller.set(sellerId, slots);
-    slots.taken += 1;
-    slots.refused = Math.max(slots.refused - 2, 0);
+    const waitMs = sellerSlots.acquireOrWaitMs(sellerId);
+    if (waitMs > 0) throw new RetryLater('the seller has as many attempts running as it may have', waitMs);
+    const startedAt = performance.now();
+    let isSent = true;
     try {
       return await work();
+    } catch (error) {
+      isSent = !(error instanceof RetryLater);
+      throw error;
     } finally {
-      slots.taken -= 1;
-      if (slots.taken === 0) slotsBySeller.delete(sellerId);
+      sellerSlots.release(sellerId, isSent ? performance.now() - startedAt : undefined);
     }
   }
 
@@ -198,9 +189,10 @@ export function createDelivery(options: DeliveryOptions) {
       if (hasSuccessor && yieldsToNext(schedule, event.steps)) return end('exhausted');
       const dueInMs = untilDue(event, hasSuccessor);
       if (dueInMs > 0) throw new RetryLater(`${event.steps} attempts failed; the next one is not due yet`, dueInMs);
+      // The breaker is asked last: with its yes, this call is the endpoint's one probe.
       const { state, delayMs, summary } = await withinLimit(event.sellerId, () => {
-        // Last, because this call may now be the endpoint's one probe.
-        if (event.ageMs <= LONGEST_ENDPOINT_WAIT_MS) breakers.admit(event);
+        const breakerMs = event.ageMs > LONGEST_ENDPOINT_WAIT_MS ? 0 : breakers.passOrWaitMs(event);
+        if (breakerMs > 0) throw new RetryLater('the endpoint has not answered several attempts in a row', breakerMs);
         return attempt(event, hasSuccessor);
       });
       if (state === 'pending') throw new RetryLater(`attempt ${event.steps + 1}: ${summary}`, delayMs ?? 0);

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { AttemptError } from '../domain/webhook';
 import type { Attempt } from './attempt';
-import { RetryLater, growingWait } from './retry-later';
 
 /** Times in ms. */
 export interface BreakerOptions {
@@ -21,12 +20,8 @@ export interface Endpoint {
 /** Failures at which the endpoint has not answered. */
 const UNANSWERED: readonly (AttemptError | null)[] = ['timeout', 'dns', 'refused', 'reset', 'tls', 'network'];
 
-/**
- * The waits for an endpoint grow by this with each delivery that is refused: about four a second ask again, or 16 while
- * 10,000 wait.
- */
-const WAIT_STEP_MS = 250;
-/** Counts from the time of the next probe. */
+/** Between two deliveries that wait for an endpoint: however many wait, their checks cost the same. */
+const TURN_MS = 250;
 const LONGEST_WAIT_MS = 30 * 60_000;
 /** Longer than an attempt takes: a probe without a result, or whose result shows nothing about the endpoint, is repeated. */
 const PROBE_MS = 30_000;
@@ -43,8 +38,8 @@ interface State {
   /** When the first of the failures ended. */
   since: number;
   probeAt: number;
-  /** Deliveries that were refused since the last failure. */
-  refused: number;
+  /** The turn of the last delivery that waits. */
+  lastTurnAt: number;
 }
 
 /**
@@ -65,21 +60,18 @@ export function createEndpointBreakers(
     countOpen: (): number =>
       [...states.values()].filter((state) => isOpen(state) && now() < state.probeAt + LONGEST_WAIT_MS).length,
 
-    /**
-     * Lets a delivery to an endpoint that answers pass, and otherwise one at a time, as the probe.
-     * @throws RetryLater
-     */
-    admit(endpoint: Endpoint): void {
+    /** @returns 0 if a delivery may be sent now, otherwise milliseconds until its turn */
+    passOrWaitMs(endpoint: Endpoint): number {
       const state = states.get(keyOf(endpoint));
-      if (!state || !isOpen(state)) return;
+      if (!state || !isOpen(state)) return 0;
       const nowMs = now();
       if (nowMs >= state.probeAt) {
+        // This delivery is the probe.
         state.probeAt = nowMs + PROBE_MS;
-        return;
+        return 0;
       }
-      state.refused += 1;
-      const waitMs = state.probeAt - nowMs + growingWait(state.refused, WAIT_STEP_MS, LONGEST_WAIT_MS);
-      throw new RetryLater('the endpoint has not answered several attempts in a row', waitMs);
+      state.lastTurnAt = Math.min(Math.max(state.lastTurnAt, state.probeAt) + TURN_MS, nowMs + LONGEST_WAIT_MS);
+      return state.lastTurnAt - nowMs;
     },
 
     /** Counts an attempt. Logs one line when a breaker opens or closes. */
@@ -96,10 +88,10 @@ export function createEndpointBreakers(
       // Other failures show nothing about the endpoint.
       if (!UNANSWERED.includes(error)) return;
       const nowMs = now();
-      const { failures = 0, since = nowMs } = state ?? {};
+      const { failures = 0, since = nowMs, lastTurnAt = nowMs } = state ?? {};
       const waitMs = Math.min(Math.max((nowMs - since) / 4, minWaitMs), maxWaitMs);
       states.delete(key);
-      states.set(key, { failures: failures + 1, since, probeAt: nowMs + waitMs, refused: 0 });
+      states.set(key, { failures: failures + 1, since, probeAt: nowMs + waitMs, lastTurnAt });
       const [oldest] = states.keys();
       if (states.size > MOST_ENDPOINTS && oldest !== undefined) states.delete(oldest);
       if (failures + 1 === limit)

@@ -5,8 +5,7 @@ import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import type { OrderEvent } from '../../../src/domain/order';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
-import { createDelivery } from '../../../src/webhooks/deliver';
-import { RetryLater } from '../../../src/webhooks/retry-later';
+import { RetryLater, createDelivery } from '../../../src/webhooks/deliver';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { useDatabase } from '../../support/database';
 import { DELIVERED, makeAttempt, orderWithWebhooks } from '../../support/new-attempts';
@@ -57,13 +56,6 @@ async function failureOf(call: Promise<unknown>): Promise<RetryLater> {
   const error: unknown = await call.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RetryLater);
   return error as RetryLater;
-}
-
-/** The attempts from now on end when the returned function is called. */
-function holdAttempts(): () => void {
-  let finish: () => void = () => undefined;
-  answer = new Promise((resolve) => (finish = () => resolve(OK)));
-  return finish;
 }
 
 test('a delivered webhook ends', async () => {
@@ -152,47 +144,15 @@ test('a seller has as many attempts at a time as it may have, and others are not
   const worker = createWorker(1);
   const [running] = await events('signup_started');
   const [other] = await events('signup_started');
-  const finish = holdAttempts();
+  let finish: (attempt: Attempt) => void = () => undefined;
+  answer = new Promise((resolve) => (finish = resolve));
   const first = worker.send({ webhookId: running, hasSuccessor: false });
   await until(() => sent.length === 1, 'the attempt has begun');
   await failureOf(worker.resend(running));
   answer = OK;
   expect(await worker.send({ webhookId: other, hasSuccessor: false })).toBe('delivered');
-  finish();
+  finish(OK);
   expect(await first).toBe('delivered');
-});
-
-test('the more calls find no free slot of their seller, the longer they wait, until none of its attempts runs', async () => {
-  const worker = createWorker(1);
-  const [id] = await events('signup_started');
-  for (const attempts of [1, 2]) {
-    const finish = holdAttempts();
-    const running = worker.resend(id);
-    await until(() => sent.length === attempts, 'the attempt has begun');
-    const waits: number[] = [];
-    for (let count = 0; count < 200; count++) waits.push((await failureOf(worker.resend(id))).delayMs);
-    expect(waits[0]).toBeLessThanOrEqual(20);
-    expect(waits.at(-1)).toBeGreaterThanOrEqual(2000);
-    expect(Math.max(...waits)).toBeLessThanOrEqual(4000);
-    finish();
-    await running;
-  }
-});
-
-test('every webhook that finds no free slot of its seller is sent by a later call', async () => {
-  const worker = createWorker(1);
-  const ids = await events('signup_started', 'approved', 'completed');
-  const finish = holdAttempts();
-  let refused = 0;
-  const deliver = async (webhookId: string): Promise<string> =>
-    worker.send({ webhookId, hasSuccessor: false }).catch((error: unknown) => {
-      if (!(error instanceof RetryLater)) throw error;
-      refused += 1;
-      if (refused === 2) finish();
-      return deliver(webhookId);
-    });
-  expect(await Promise.all(ids.map(deliver))).toEqual(['delivered', 'delivered', 'delivered']);
-  expect(sent.length).toBe(3);
 });
 
 test('after some attempts without an answer, further webhooks of the endpoint wait, but a requested resend is sent', async () => {
@@ -228,14 +188,15 @@ test('a delivery that finds no free slot of its seller leaves the probe of the e
       [id, url],
     );
   const { url } = (await findWebhookEvent(database.db, id))!;
-  const finish = holdAttempts();
+  let finish: (attempt: Attempt) => void = () => undefined;
+  answer = new Promise((resolve) => (finish = resolve));
   await setUrl('https://another-endpoint.example');
   const running = worker.resend(id);
   await until(() => sent.length === 4, 'the attempt has begun');
   await setUrl(url);
   const { message } = await failureOf(worker.send({ webhookId: other!, hasSuccessor: false }));
   expect(message).toBe('the seller has as many attempts running as it may have');
-  finish();
+  finish(OK);
   await running;
   answer = OK;
   expect(await worker.send({ webhookId: other!, hasSuccessor: false })).toBe('delivered');
