@@ -35,8 +35,8 @@ export interface OrderWorkflowInput {
 export const getOrderQuery = defineQuery<OrderState | null>('getOrder');
 
 /**
- * Returns the order once the change is saved. Fails with CHANGE_REFUSED, ROW_CHANGED or ROW_BEHIND. No validator refuses it,
- * because it may arrive before the row is read, and has to wait for other changes.
+ * Returns the order once the change is saved. Fails with CHANGE_REFUSED, ROW_CHANGED or ROW_BEHIND. No validator refuses
+ * it, because it may arrive before the row is read, and has to wait for other changes.
  */
 export const cancelOrderUpdate = defineUpdate<OrderState, [ChangeRequest]>('cancelOrder');
 export const reportProgressUpdate = defineUpdate<OrderState, [ChangeRequest]>('reportProgress');
@@ -53,7 +53,10 @@ export const resendWebhookSignal = defineSignal<[webhookId: string]>('resendWebh
 export const CHANGE_REFUSED = 'OrderChangeRefused';
 /** Failure type of a save on a row that has another change. The run ends, and the next one reads the row. */
 export const ROW_CHANGED = 'RowChanged';
-/** Failure type of a save on a row of a restored backup, which lacks changes. The run ends until an operator runs `reconcile`. */
+/**
+ * Failure type of a save on a row of a restored backup, which lacks changes. The run ends, and none is started until an
+ * operator has run `reconcile`.
+ */
 export const ROW_BEHIND = 'RowBehind';
 
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');

@@ -123,15 +123,16 @@ async function count(ctx: Ctx, limiter: RateLimiterMemory, client: string, limit
   const name = limiter.keyPrefix;
   const windowS = Math.ceil(limiter.duration);
   // A call that costs more than the whole limit could never succeed.
-  const { consumedPoints, msBeforeNext } = await limiter.penalty(client, Math.min(cost, limit));
+  const counted = Math.min(cost, limit);
+  const { consumedPoints, msBeforeNext } = await limiter.penalty(client, counted);
   const retryAfterS = Math.ceil(msBeforeNext / 1000);
   ctx.append('RateLimit-Policy', `"${name}";q=${limit};w=${windowS}`);
   ctx.append('RateLimit', `"${name}";r=${Math.max(limit - consumedPoints, 0)};t=${retryAfterS}`);
   if (consumedPoints <= limit) return;
-  const counted = cost > 1 ? ` This one counts as ${cost}.` : '';
+  const multiple = counted > 1 ? ` This one counts as ${counted}.` : '';
   throw new Problem(
     'rate_limited',
-    `The limit "${name}" of ${limit} requests in ${windowS} s is reached.${counted} Nothing changed. Retry in ${retryAfterS} s.`,
+    `The limit "${name}" of ${limit} requests in ${windowS} s is reached.${multiple} Nothing changed. Retry in ${retryAfterS} s.`,
     { retryAfterS },
   );
 }

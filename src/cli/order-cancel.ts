@@ -164,7 +164,9 @@ async function cancelSelection(
       await cancelOrder({ db, workflows }, stored, { ...byOperator(reason), ifVersion: [stored.version] });
       return undefined;
     } catch (error) {
-      const isRefused = isProblem(error, 'order_not_cancellable') || isProblem(error, 'precondition_failed');
+      if (isProblem(error, 'precondition_failed'))
+        return { id, outcome: 'refused', reason: `it was ${status}, and has changed meanwhile` };
+      const isRefused = isProblem(error, 'order_not_cancellable');
       return { id, outcome: isRefused ? 'refused' : 'failed', reason: reasonOf(error) };
     }
   }

@@ -258,8 +258,8 @@ const TABLE = {
     status: 503,
     title: 'Temporarily unavailable',
     cause:
-      "The database or the order's workflow is unavailable, another request with the same reference is still running, or a " +
-      "call has waited for ten seconds because too many of the seller's calls are running. `detail` states whether " +
+      "The database or the order's workflow is unavailable, an order with the same reference is just being created or " +
+      "closed, or a call has waited for ten seconds because too many of the seller's calls are running. `detail` states whether " +
       'nothing changed or the outcome is unknown.',
     cure:
       'Repeat the same request after the number of seconds in `Retry-After`. This is safe in both cases, except for a ' +

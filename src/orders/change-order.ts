@@ -87,7 +87,11 @@ async function tryToChange(deps: ChangeDependencies, stored: StoredOrder, reques
   try {
     return { ...stored, ...(await deps.workflows.change(stored, request)) };
   } catch (error) {
-    if (error instanceof ChangeRefused) assertAllowed(await reread(deps, stored), request);
+    if (error instanceof ChangeRefused) {
+      const latest = await reread(deps, stored);
+      assertNotBehind(latest);
+      assertAllowed(latest, request);
+    }
     throw error;
   }
 }

@@ -10,8 +10,8 @@ const PROBE_TIMEOUT_MS = 3000;
 const PROBE_EVERY_MS = 500;
 
 /**
- * The call changed nothing: the Temporal server is known to be unavailable, too many calls wait, or the order waits for
- * `reconcile`. Repeating it is safe.
+ * The call changed nothing: the Temporal server is known to be unavailable, too many calls wait, the workflow refused, or
+ * the order waits for `reconcile`. Repeating it is safe.
  */
 export class NothingChanged extends Error {}
 

@@ -38,8 +38,8 @@ import { type TemporalCalls, NothingChanged, TooManyChanges, createTemporalCalls
 import { type RunKind, createRunLists } from './list-runs';
 
 /**
- * Changes of one seller's orders that run at the same time in this process; further ones wait. Each takes the workers and Temporal
- * several steps, so those of one seller must not hold up the others'.
+ * Changes of one seller's orders that run at the same time in this process; further ones wait. Each takes the workers and
+ * Temporal several steps, so those of one seller must not hold up the others'.
  */
 const CHANGES_AT_ONCE = 10;
 const MAX_WAIT_MS = 10_000;
@@ -282,7 +282,7 @@ export function orderOptions(order: Order, isEncrypted: boolean) {
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
-    // If the last run has completed, and the row is open, the row is that of a restored backup: nothing is started.
+    // If the last run has completed, an open row was read before, or is that of a restored backup: nothing is started.
     workflowIdReusePolicy: isFinal(order.status) ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowTaskTimeout: TASK_TIMEOUT,

@@ -17,7 +17,7 @@ export interface Answer {
 
 /** A resend that was acknowledged. */
 export interface Resend {
-  eventId: string;
+  webhookId: string;
   /** Before the call, in unix ms. */
   requestedAt: number;
 }

@@ -100,7 +100,7 @@ export class Shopper {
     const record = this.ledger.orders.find(({ ids }) => ids.has(event.order_id));
     if (!record || reply?.status !== 202) return;
     record.resent = true;
-    record.resends.push({ eventId: event.id, requestedAt });
+    record.resends.push({ webhookId: event.id, requestedAt });
     this.note(record, 'resend', reply);
   }
 

@@ -70,8 +70,8 @@ function deliveryFaults({ id, sequence, state }: EventFacts, received: Received[
 /** Every acknowledged resend was made. */
 function missingResends({ id, sequence, attempts }: EventFacts, { resends }: OrderRecord): string[] {
   const isMissing = resends.some(
-    ({ eventId, requestedAt }) =>
-      eventId === id && !attempts.some(({ step, at }) => step === null && at >= requestedAt),
+    ({ webhookId, requestedAt }) =>
+      webhookId === id && !attempts.some(({ step, at }) => step === null && at >= requestedAt),
   );
   return isMissing ? [`an acknowledged resend of webhook ${sequence} was not made`] : [];
 }

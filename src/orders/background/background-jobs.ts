@@ -7,7 +7,7 @@ import { flushLog, reportOperatorAction } from '../../telemetry/report';
 import type { OrderWorkflows } from '../../temporal/order-workflow-client';
 import { createLateStarts, createReplacements, createResumes } from './repair-orders';
 
-/** Rows that one statement changes. */
+/** Actions that are logged at once. */
 const BATCH = 500;
 /** Shorter than Postgres waits for an idle transaction. */
 const FLUSH_TIMEOUT_MS = 5000;

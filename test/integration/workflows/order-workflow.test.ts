@@ -15,7 +15,7 @@ const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,3600,3600', READ_BUDGET
 const receiver = useReceiver('test');
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
-const eventIds = async (id: string): Promise<string[]> =>
+const webhookIds = async (id: string): Promise<string[]> =>
   (
     await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1 order by sequence', [id])
   ).rows.map((row) => row.id);
@@ -66,7 +66,7 @@ test('a resend of the waiting webhook ends its wait', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   await until(async () => (await pendingWebhook(id))?.attempt === 2, 'the first attempt has failed');
   receiver.answerWith(200);
-  const [webhookId] = await eventIds(id);
+  const [webhookId] = await webhookIds(id);
   expect((await stack.api.call('POST', `${BASE}/webhook_event/${webhookId}/resend/`)).status).toBe(202);
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL' });
   expect(sequences()).toEqual([1, 1]);
@@ -75,7 +75,7 @@ test('a resend of the waiting webhook ends its wait', async () => {
 test('a resend for a closed order starts a short run', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   await workflow(id).result();
-  const [webhookId] = await eventIds(id);
+  const [webhookId] = await webhookIds(id);
   expect((await stack.api.call('POST', `${BASE}/webhook_event/${webhookId}/resend/`)).status).toBe(202);
   await until(() => receiver.deliveries.length === 2, 'the webhook is sent again');
   await until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the run has completed');

@@ -45,7 +45,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
       ...{ sellerId: 'seller', reference: 'ref', amount: 1, webhookUrl: 'http://127.0.0.1/steady' },
       webhookSecret: WEBHOOK_SECRET,
       ...{ ids: new Set([ID]), answers, isAbandoned: false, isCleanedUp: false, resent: true },
-      resends: [{ eventId: 'event-3', requestedAt: now + 5000 }],
+      resends: [{ webhookId: 'event-3', requestedAt: now + 5000 }],
     },
     order: {
       ...{ id: ID, sellerId: 'seller', reference: 'ref', amountPence: 100 },
