@@ -177,14 +177,14 @@ test('on SIGTERM a worker is no longer ready, even while a background job waits 
       () => false,
     );
   await until(isReady, 'the worker is ready');
-  const lock = await holdTransaction(stack.db, 'lock table idempotency_key in access exclusive mode');
+  const lock = await holdTransaction(stack.db, 'lock table webhook_secret in access exclusive mode');
   await until(
-    async () => (await statementsWaiting(stack.db, 'idempotency_key')) > 0,
+    async () => (await statementsWaiting(stack.db, 'webhook_secret')) > 0,
     'a background job waits for the lock',
   );
   const exited = worker.signal('SIGTERM');
   await until(async () => !(await isReady()), 'the worker is not ready');
-  expect(await statementsWaiting(stack.db, 'idempotency_key')).toBeGreaterThan(0);
+  expect(await statementsWaiting(stack.db, 'webhook_secret')).toBeGreaterThan(0);
   await lock.rollback();
   await exited;
   expect(worker.exitCode()).toBe(0);
