@@ -22,8 +22,8 @@ const STOP_LIMIT_MS = 20_000;
 
 /**
  * Runs an entry point. SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the started parts in reverse order, even
- * during the start. A second signal, more than a second later, ends the process immediately. If the start fails, its error is printed and the exit
- * code is 1.
+ * during the start. A second signal, more than a second later, ends the process immediately. If the start fails, its
+ * error is printed and the exit code is 1.
  * @param start calls `started` for each part that it has started
  */
 export async function runUntilSignalled(

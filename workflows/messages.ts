@@ -13,7 +13,7 @@ import {
   ORDER_EVENTS,
   isProgressEvent,
 } from '../src/domain/order';
-import { type RequestContext, traceIdOf } from '../src/domain/request-context';
+import { type RequestContext, isRequestId, traceIdOf } from '../src/domain/request-context';
 
 /** Order workflows and their saves. */
 export const ORDER_TASK_QUEUE = 'orders';
@@ -66,7 +66,6 @@ export const accountModeKey = defineSearchAttributeKey('AccountMode', 'KEYWORD')
 export const orderReferenceKey = defineSearchAttributeKey('OrderReference', 'KEYWORD');
 
 const MAX_EVENT_LENGTH = 100;
-const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
 /** A change request as a message carries it: its event may not exist. */
 export type UncheckedRequest = Omit<ChangeRequest, 'event'> & { event: string };
@@ -119,7 +118,7 @@ function fieldsOf(payload: unknown): Record<string, unknown> {
 function toContext(context: unknown): RequestContext | undefined {
   const { requestId, traceparent } = fieldsOf(context);
   const known = {
-    ...(typeof requestId === 'string' && REQUEST_ID.test(requestId) && { requestId }),
+    ...(isRequestId(requestId) && { requestId }),
     ...(typeof traceparent === 'string' && traceIdOf(traceparent) && { traceparent }),
   };
   return Object.keys(known).length > 0 ? known : undefined;

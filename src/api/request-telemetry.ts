@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { traceIdOf } from '../domain/request-context';
+import { isRequestId, traceIdOf } from '../domain/request-context';
 import { requestContextFields, withRequestContext } from '../telemetry/current-request-context';
 import type { State } from './context';
 import { httpDuration, httpProblems, httpRequests, orderReads, routeOf } from '../telemetry/metrics';
-
-/** Not a key or secret that was sent in the wrong header: ids are logged, and stored in Temporal. */
-const VALID_ID = /^(?!sk_|ck_|whsec_)[\w.:/+=-]{1,128}$/;
 
 /** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
 const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
@@ -30,7 +27,7 @@ export function requestTelemetry(log: Logger): Middleware<State> {
   return async (ctx, next) => {
     const end = httpDuration.startTimer();
     const given = ctx.get('X-Request-Id');
-    const requestId = VALID_ID.test(given) ? given : randomUUID();
+    const requestId = isRequestId(given) ? given : randomUUID();
     const traceparent = ctx.get('traceparent');
     const context = { requestId, ...(traceIdOf(traceparent) && { traceparent }) };
     ctx.state.requestId = requestId;

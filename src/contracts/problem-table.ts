@@ -259,8 +259,8 @@ const TABLE = {
     title: 'Temporarily unavailable',
     cause:
       "The database or the order's workflow is unavailable, an order with the same reference is just being created or " +
-      "closed, or a call has waited for ten seconds because too many of the seller's calls are running. `detail` states whether " +
-      'nothing changed or the outcome is unknown.',
+      "closed, or a call has waited for ten seconds because too many of the seller's calls are running. `detail` states " +
+      'whether nothing changed or the outcome is unknown.',
     cure:
       'Repeat the same request after the number of seconds in `Retry-After`. This is safe in both cases, except for a ' +
       'rotation or a webhook test, which may take effect twice.',

@@ -8,6 +8,11 @@ export interface RequestContext {
   traceparent?: string | undefined;
 }
 
+/** Not a key or secret that was sent in the wrong field: ids are logged, and stored in Temporal. */
+const REQUEST_ID = /^(?!sk_|ck_|whsec_)[\w.:/+=-]{1,128}$/;
+
+export const isRequestId = (value: unknown): value is string => typeof value === 'string' && REQUEST_ID.test(value);
+
 /** W3C Trace Context, version 00: version-traceid-parentid-flags. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 

@@ -101,9 +101,9 @@ async function reread({ db }: ChangeDependencies, stored: StoredOrder): Promise<
 }
 
 /** @throws Problem that says why the order does not allow the change */
-function assertAllowed({ status, version, changes }: Order, request: ChangeRequest): void {
-  if (!isForVersion({ version, changes }, request)) throw versionDiffers(version);
-  if (classifyEvent({ status, changes }, request.event) === 'refused') throw refused(request, status);
+function assertAllowed(order: Order, request: ChangeRequest): void {
+  if (!isForVersion(order, request)) throw versionDiffers(order.version);
+  if (classifyEvent(order, request.event) === 'refused') throw refused(request, order.status);
 }
 
 function assertNotBehind({ behindVersion }: StoredOrder): void {

@@ -96,7 +96,6 @@ export function createOrderWorkflows(
     try {
       return await workflow.executeUpdateWithStart(definition, { args, startWorkflowOperation });
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) throw new ChangeRefused('the last run has completed');
       if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
       throw refusalOf(error) ?? error;
     }
@@ -246,6 +245,7 @@ export function createOrderWorkflows(
 }
 
 function refusalOf(error: unknown): NothingChanged | undefined {
+  if (error instanceof WorkflowExecutionAlreadyStartedError) return new ChangeRefused('the last run has completed');
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return undefined;
   const { type, message } = error.cause;
   if (type === ROW_BEHIND) return new NothingChanged(message);
