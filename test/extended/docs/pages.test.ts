@@ -95,6 +95,13 @@ test('the commands of the quickstart can be run again, with a new order each tim
   expect(new Set(ids).size).toBe(2);
 });
 
+test('a bank statement, which has 18 characters, shows the whole reference of each order of the pages', async () => {
+  const { rows } = await stack.db.query<{ reference: string }>(
+    'select distinct reference from orders where length(reference) > 18',
+  );
+  expect(rows).toEqual([]);
+});
+
 test('no page leaves a file in the working directory, which is a clone, outside .data', () => {
   expect(readdirSync(folder).sort()).toEqual(['.data', ...LINKED]);
 });
