@@ -166,7 +166,7 @@ describe('docs/sellers/clients.md', () => {
     const [url, statuses, ...listed] = output.trim().split('\n');
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:3000\/pay\/[0-9a-f-]{36}\/$/);
     expect(statuses).toBe('true CREATED UNSUCCESSFUL');
-    expect(listed).toEqual([expect.stringMatching(/^sample-[0-9a-f-]{36} UNSUCCESSFUL$/)]);
+    expect(listed).toEqual([expect.stringMatching(/^W-[0-9a-f]{8} UNSUCCESSFUL$/)]);
   });
 
   test('the example type-checks', () => {
