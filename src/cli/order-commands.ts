@@ -7,7 +7,7 @@ import { penceToPounds } from '../domain/money';
 import { type OrderStatus, ORDER_STATUSES } from '../domain/order';
 import { workflowId } from '../../workflows/messages';
 import { integer, timeOption, uuid } from './arguments';
-import { requireOrder } from './selection';
+import { requireOrderArgument } from './selection';
 import { toPaymentRow } from './payment-commands';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
@@ -42,7 +42,7 @@ function addShow(order: Command, services: Services): void {
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
       const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
-      const stored = await requireOrder(services, id);
+      const stored = await requireOrderArgument(services, id);
       const payments = await listPayments(services.db(), { orderIds: [stored.id] }, MAX_PAYMENTS);
       await print(command, { ...toRow(stored, checkoutBaseUrl), payments: payments.map(toPaymentRow) });
     });
@@ -61,7 +61,7 @@ function addList(order: Command, services: Services): void {
     .option('--limit <number>', 'maximum number of orders', integer(1, 1000), 50)
     .action(async ({ seller, since, until, limit, after, ...filter }: ListOptions, command: Command) => {
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
-      const last = after === undefined ? undefined : await requireOrder(services, after);
+      const last = after === undefined ? undefined : await requireOrderArgument(services, after);
       const page = { ...filter, ...range, sellerId: seller, after: last?.id };
       const orders = await findOrders(services.db(), page, limit);
       await print(
@@ -87,7 +87,7 @@ function addTimeline(order: Command, services: Services): void {
     .description('list the changes, refused signals and webhook attempts of an order, oldest first')
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
-      const found = await requireOrder(services, id);
+      const found = await requireOrderArgument(services, id);
       await printTimeline(command, services.db(), found.id);
     });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAX_POUNDS } from '../domain/money';
-import { pageUrl, redirectUrl, refuse, text, toPence } from './fields';
+import { pageUrl, redirectUrl, refuse, printableText, toPence } from './fields';
 import { toPricing } from './order-mapper';
 
 /** Keeps a checkout page with its logo under 50 KB. */
@@ -26,7 +26,7 @@ const logo = z.instanceof(Buffer).transform((bytes, context) => {
 });
 
 const promotion = z.strictObject({
-  name: text(100),
+  name: printableText(100),
   interest_free_days: z.number().int().min(1, 'must be at least 1'),
   valid_until: z.iso.date('must be a date such as 2027-01-31'),
 });
@@ -41,7 +41,7 @@ const pricing = z
 /** A seller's account settings. An omitted field does not change; `null` removes the setting. */
 export function accountSchema(httpsOnly: boolean) {
   return z.strictObject({
-    name: text(255).optional(),
+    name: printableText(255).optional(),
     redirect_url: redirectUrl({ httpsOnly }).nullish(),
     cancel_url: redirectUrl({ httpsOnly }).nullish(),
     shop_url: pageUrl({ httpsOnly }).nullish(),
