@@ -175,7 +175,10 @@ test('a payment that becomes open again while its order is being deleted is kept
   await pay(order, true);
   const reported = await holdTransaction(db, 'update payment set closed_at = null where order_id = $1', [order.id]);
   const deleting = remove('orders').catch((error: unknown) => error);
-  await until(async () => (await statementsWaiting(db, 'delete from orders')) > 0, 'the deletion waits for the payment');
+  await until(
+    async () => (await statementsWaiting(db, 'delete from orders')) > 0,
+    'the deletion waits for the payment',
+  );
   await reported.commit();
   expect(String(await deleting)).toMatch(/payment \S+ is not settled/);
   expect(await remove('orders')).toBe(0);
