@@ -28,7 +28,8 @@ export function createOrderRequestSchema(rules: OrderRules) {
       reference: reference.meta({
         description:
           'Your reference for the order, unique among your orders that are not UNSUCCESSFUL. Visible characters ' +
-          'and single spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC.',
+          'and single spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC. Customers ' +
+          'see it: use a short order number, because a bank statement has room for 18 characters.',
         examples: ['web-100042'],
       }),
       allowed_payment_terms: optional(paymentTerms).meta({

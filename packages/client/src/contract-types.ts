@@ -13,7 +13,7 @@ type Channel = Open<'api' | 'hosted_checkout' | 'cli' | 'workflow' | 'temporal'>
 /** What an automated test can do in place of a customer. */
 export type SimulatedEvent = 'signup_started' | 'approved' | 'declined' | 'completed' | 'failed' | 'expired';
 
-/** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
+/** `amount` is in pounds, not pence: 1234.5 is £1,234.50. `redirect_url` is required unless the account has a default. */
 export interface NewOrder {
   amount: number;
   reference: string;
