@@ -5,15 +5,13 @@ import { returnFromLender } from '../use-cases/application';
 import { notFound } from '../order-core';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
 import { addPaymentRoutes } from './payment-routes';
-import type { PageParts } from './read-request';
 import * as pages from './order-pages';
-import { createRouteTools } from './route-tools';
+import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
-export function checkoutRoutes(parts: PageParts): Router<State> {
+export function checkoutRoutes(tools: RouteTools): Router<State> {
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
-  const tools = createRouteTools(parts);
   const { deps, identity, lookUp, loadCheckout, readLatest, redirect } = tools;
 
   router.get('/', async (ctx) => {

@@ -16,6 +16,7 @@ import type { ErrorPage } from '../pages/error-page';
 import * as errors from '../pages/error-page';
 import type { ProviderDetailsOf } from '../pages/provider-details';
 import type { PayLinkLimits } from './read-request';
+import { createRouteTools } from './route-tools';
 import { SAMPLE_DOCUMENTS, sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from '../sandbox/sandbox-bank-routes';
 import { setSecurityHeaders } from '../../html/send-page';
@@ -60,9 +61,10 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, forms, pathPrefix).routes());
-  router.use(sampleDocumentRoutes(pathPrefix).routes());
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
-  router.use(checkoutRoutes({ deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs }).routes());
+  const tools = createRouteTools({ deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs });
+  router.use(sampleDocumentRoutes(tools).routes());
+  router.use(checkoutRoutes(tools).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
   const find = (ctx: Context): unknown =>

@@ -1,5 +1,6 @@
 import type { Context } from './context';
 import { findApplicant } from '../db/applications';
+import { isProblem } from '../../contracts/problem';
 import type { Order } from '../../domain/order';
 import { isUuid } from '../../domain/text';
 import { checkPayment } from '../use-cases/customer-payments';
@@ -82,9 +83,12 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
   async function prepare(ctx: Context, stored: Checkout): Promise<Checkout> {
     ctx.state.orderId = stored.order.id;
     const checkout = (await checkPayment(deps, stored)) ? await readLatest(stored.order) : stored;
-    const { order, branding } = checkout;
-    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
+    setLayout(ctx, checkout);
     return checkout;
+  }
+
+  function setLayout(ctx: Context, { order, branding }: Checkout): void {
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
   }
 
   /**
@@ -110,5 +114,15 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
     return { checkout, ...(await form) };
   }
 
-  return { lookUp, loadCheckout, readForm, readLatest };
+  /** Shows an order's layout around a page that is not one of its own, if there is such an order. */
+  async function loadLayout(ctx: Context, payLinkId: string): Promise<void> {
+    Object.assign(ctx.params as object, { payLinkId });
+    try {
+      setLayout(ctx, await lookUp(ctx, (found) => readCheckout(deps, found.payLinkId)));
+    } catch (error) {
+      if (!isProblem(error, 'not_found')) throw error;
+    }
+  }
+
+  return { lookUp, loadCheckout, loadLayout, readForm, readLatest };
 }

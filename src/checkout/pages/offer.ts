@@ -3,7 +3,7 @@ import { type Instalment, type Offer, totalPence } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import { describePromotion, formatDate, formatTotal } from './format';
-import { type Html, html } from '../../html/html';
+import { type Html, html, row } from '../../html/html';
 
 /** More than a double has digits. */
 const HALVINGS = 60;
@@ -11,38 +11,30 @@ const PERCENT = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
 
 /**
  * What paying later costs: amount, interest, APR, the applied promotion and the total.
+ * @param today the calendar date that the repayments count from
  * @param parties names to show above the cost, with their roles
  */
 export function costBox(
   { amountPence }: Order,
   offer: Offer,
+  today: string,
   heading: string,
   parties: readonly (readonly [role: string, name: string])[] = [],
 ): Html {
-  const promotion = describePromotion(offer);
+  const promotion = describePromotion(offer, today);
   const { annualInterest: rate = 0 } = offer;
   return html`<section class="cost">
     <h2>${heading}</h2>
     ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}
-    ${
-      parties.length > 0 &&
-      html`<dl class="parties">
-        ${parties.map(
-          ([role, name]) =>
-            html`<dt>${role}</dt>
-              <dd>${name}</dd>`,
-        )}
-      </dl>`
-    }
+    ${parties.length > 0 && html`<dl class="parties">${parties.map(([role, name]) => row(role, name))}</dl>`}
     <dl>
-      <dt>Amount</dt>
-      <dd>${formatPence(amountPence)}</dd>
-      <dt>Interest${rate > 0 && ` at ${rate}% a year`}</dt>
-      <dd>${formatPence(totalPence(offer) - amountPence)}</dd>
-      <dt><abbr title="annual percentage rate">APR</abbr></dt>
-      <dd>${PERCENT.format(annualPercentageRate(amountPence, offer.instalments))}%</dd>
-      <dt class="total">Total to repay</dt>
-      <dd class="total">${formatTotal(offer)}</dd>
+      ${row('Amount', formatPence(amountPence))}
+      ${row(`Interest${rate > 0 ? ` at ${rate}% a year` : ''}`, formatPence(totalPence(offer) - amountPence))}
+      ${row(
+        html`<abbr title="annual percentage rate">APR</abbr>`,
+        `${PERCENT.format(annualPercentageRate(amountPence, offer.instalments))}%`,
+      )}
+      ${row('Total to repay', formatTotal(offer))}
     </dl>
   </section>`;
 }
