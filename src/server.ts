@@ -137,6 +137,7 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
     expiresAfterMs: expiryOf(config),
     log,

@@ -18,6 +18,7 @@ const READ_ONLY = new Set([
   'order timeline',
   'payment list',
   'webhooks list',
+  'webhook-endpoint show',
   'status',
   'audit',
   'encryption new-key',
