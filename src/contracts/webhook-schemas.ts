@@ -23,6 +23,10 @@ export const sequence = whole("Number of the change among the order's status cha
 export const nextAttempt = timestamp
   .nullable()
   .meta({ description: 'When the next attempt is due; null if none is scheduled' });
+export const contentDeletedAt = timestamp.nullable().meta({
+  description:
+    'When body and attempts were deleted, long after the webhook had ended; null before. It cannot be resent.',
+});
 export const webhookState = z.enum(WEBHOOK_STATES).meta({
   id: 'WebhookState',
   description:
@@ -79,6 +83,7 @@ export const webhookEventSchema = z
     next_attempt_at: nextAttempt,
     last_error: lastError,
     endpoint,
+    content_deleted_at: contentDeletedAt,
   })
   .meta({ id: 'WebhookEvent', description: 'A webhook with its delivery state' });
 export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
@@ -174,6 +179,7 @@ const timelineWebhook = z
     next_attempt_at: nextAttempt,
     last_error: lastError,
     endpoint,
+    content_deleted_at: contentDeletedAt,
   })
   .meta({ id: 'TimelineWebhook', description: 'The webhook for a change' });
 

@@ -15,6 +15,8 @@ export interface ListedWebhook extends Address {
   attempts: number;
   createdAt: Date;
   nextAttemptAt: Date | null;
+  /** When body and attempts were deleted. */
+  contentDeletedAt: Date | null;
   /** The last attempt; null if there is none. Its error is null if it succeeded. */
   lastAttempt: AttemptFailure | null;
   /** The sequence of the order's webhook that is sent before this one; null if there is none. */
@@ -25,6 +27,7 @@ type ListedRow = Omit<ListedWebhook, keyof Address> & Parameters<typeof withAddr
 
 const COLUMNS = `e.id, e.order_id as "orderId", e.seller_id as "sellerId", o.reference, e.sequence, e.state,
   e.attempts, e.created_at as "createdAt", e.next_attempt_at as "nextAttemptAt", ${ADDRESS_COLUMNS},
+  e.content_deleted_at as "contentDeletedAt",
   (select json_build_object('status', status, 'error', error, 'errorDetail', error_detail) from webhook_attempt a
    where a.event_id = e.id order by attempt desc limit 1) as "lastAttempt",
   case when e.state = 'pending' then (select min(b.sequence) from webhook_event b
@@ -60,13 +63,19 @@ export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: n
   return rows.map(withAddress);
 }
 
+interface FoundWebhook extends ListedWebhook {
+  /** Null once the content was deleted. */
+  body: string | null;
+  traceparent: string | null;
+}
+
 /** @param sellerId if given, only this seller's webhook is found */
 export async function findWebhook(
   db: DbClient,
   webhookId: string,
   sellerId?: string,
-): Promise<(ListedWebhook & { body: string; traceparent: string | null }) | undefined> {
-  const { rows } = await db.query<ListedRow & { body: string; traceparent: string | null }>(
+): Promise<FoundWebhook | undefined> {
+  const { rows } = await db.query<ListedRow & Pick<FoundWebhook, 'body' | 'traceparent'>>(
     `select ${COLUMNS}, e.body, e.traceparent from ${FROM}
      where e.id = $1 and ($2::uuid is null or e.seller_id = $2)`,
     [webhookId, sellerId],
@@ -74,8 +83,8 @@ export async function findWebhook(
   return rows[0] && withAddress(rows[0]);
 }
 
-/** SQL: true for the events of a `WebhookSelection`, apart from `after`. */
-const SELECTED = `($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
+/** SQL: true for the events of a `WebhookSelection` that can be resent, apart from `after`. */
+const SELECTED = `content_deleted_at is null and ($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
   and ($5::uuid[] is null or order_id = any($5))
   and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
 

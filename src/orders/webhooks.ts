@@ -10,6 +10,7 @@ import type {
 import { readClock } from '../db/clock';
 import { findOrder } from '../db/find-orders';
 import { findWebhook, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
+import type { Db } from '../db/pool';
 import { findCredentials } from '../db/secrets';
 import { type WebhookEndpoint, findEndpoints } from '../db/webhook-endpoints';
 import { originOf } from '../domain/webhook-endpoint';
@@ -42,7 +43,7 @@ export async function listWebhooks(
 /**
  * Retrieves a webhook as an attempt would send it now, so that its seller can see it, and forward it to a machine that
  * the service cannot reach.
- * @throws Problem `not_found`
+ * @throws Problem `not_found`, `webhook_content_deleted`
  */
 export async function retrieveWebhook(
   deps: OrderDependencies,
@@ -50,8 +51,7 @@ export async function retrieveWebhook(
   sellerId: string,
 ): Promise<SignedWebhookBody> {
   const { db, keys } = deps;
-  const webhook = isUuid(webhookId) ? await findWebhook(db, webhookId, sellerId) : undefined;
-  if (!webhook) throw notFound('webhook', sellerId);
+  const webhook = await requireContent(db, webhookId, sellerId);
   const { body, traceparent } = webhook;
   const timestamp = Math.floor((await readClock(db)).getTime() / 1000);
   const { secrets } = await findCredentials(db, keys, sellerId);
@@ -66,17 +66,32 @@ export async function retrieveWebhook(
 }
 
 /**
+ * Finds a webhook that can be sent.
+ * @param sellerId if given, only this seller's webhook is found
+ * @throws Problem `not_found`, `webhook_content_deleted`
+ */
+export async function requireContent(db: Db, webhookId: string, sellerId?: string) {
+  const webhook = isUuid(webhookId) ? await findWebhook(db, webhookId, sellerId) : undefined;
+  if (!webhook) throw notFound('webhook', sellerId);
+  const { body, contentDeletedAt } = webhook;
+  if (body !== null) return { ...webhook, body };
+  throw new Problem(
+    'webhook_content_deleted',
+    `The body and the attempts of this webhook were deleted at ${contentDeletedAt?.toISOString()}. It cannot be resent.`,
+  );
+}
+
+/**
  * Requests a resend of a seller's webhook.
  * @returns the webhook as it is before the resend
- * @throws Problem `not_found`, `no_webhook_url`, `service_unavailable`
+ * @throws Problem `not_found`, `webhook_content_deleted`, `no_webhook_url`, `service_unavailable`
  */
 export async function resendWebhook(
   deps: OrderDependencies,
   webhookId: string,
   sellerId: string,
 ): Promise<WebhookEventBody> {
-  const webhook = isUuid(webhookId) ? await findWebhook(deps.db, webhookId, sellerId) : undefined;
-  if (!webhook) throw notFound('webhook', sellerId);
+  const webhook = await requireContent(deps.db, webhookId, sellerId);
   if (webhook.url === null) throw new Problem('no_webhook_url');
   const isRequested = await requestResend(deps, webhook).catch((error: unknown) => {
     throw resendNotRequested(error);
@@ -184,14 +199,15 @@ function toWebhookEventBody(webhook: ListedWebhook, endpoint: WebhookEndpointBod
     next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
     last_error: lastErrorOf(webhook, endpoint),
     endpoint: endpoint ?? null,
+    content_deleted_at: webhook.contentDeletedAt?.toISOString() ?? null,
   };
 }
 
 function lastErrorOf(
-  { state, url, isDisabled, lastAttempt, isAfter }: ListedWebhook,
+  { state, url, isDisabled, lastAttempt, isAfter, contentDeletedAt }: ListedWebhook,
   endpoint: WebhookEndpointBody | undefined,
 ): string | null {
-  if (state === 'delivered') return null;
+  if (state === 'delivered' || contentDeletedAt !== null) return null;
   if (url === null) return 'There is no URL: the order names no webhook_url, and the account has no webhook endpoint.';
   if (lastAttempt && lastAttempt.error !== null) return describeFailure(lastAttempt);
   if (isDisabled) return 'Not sent: the URL has answered 410 (gone) to a webhook of the order.';
