@@ -51,6 +51,8 @@ export const operatorActions = counter(
   'outcome',
 );
 
+export const droppedLogLines = counter('dropped_log_lines_total', 'Log lines that could not be written.');
+
 /** Shows a 0 before the first event: Prometheus sees no increase in a series that begins at 1. */
 export function beginAtZero<T extends string>(
   of: Counter<T>,
