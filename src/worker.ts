@@ -5,28 +5,32 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { type WorkerOptions, NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import { createCheckoutActivities } from '../activities/checkout-activities';
+import { createCheckoutActivities } from './checkout/temporal/checkout-activities';
 import { createOrderActivities } from '../activities/order-activities';
 import { createResendActivities } from '../activities/resend-activities';
 import { createWebhookActivities } from '../activities/webhook-activities';
-import { CHECKOUT_TASK_QUEUE } from '../workflows/checkout-messages';
+import { CHECKOUT_TASK_QUEUE } from './checkout/temporal/checkout-messages';
 import { ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
-import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/background-jobs';
-import { createCheckoutWorkflows } from './checkout/checkout-workflow-client';
-import { guardLenders, guardPayments } from './checkout/guard-providers';
+import { oldCheckoutDataOf } from './checkout/db/old-checkout-data';
+import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/temporal/background-jobs';
+import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
+import { guardLenders } from './checkout/lender/guard-lenders';
+import { guardPayments } from './checkout/payments/guard-payments';
 import { createOrderCore } from './checkout/order-core';
 import { type Config, loadConfig } from './config';
+import type { OldData } from './db/old-data';
 import { type Db, openDatabase } from './db/pool';
 import { waitForCurrentSchema } from './db/migrations';
+import { oldDataOf } from './db/retention';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { startBackgroundJobs } from './orders/background/background-jobs';
 import { requestResend } from './orders/webhooks';
 import { lendersOf, paymentProvidersOf } from './providers';
-import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { WORKFLOW_BUNDLES } from './temporal/workflow-bundle';
 import { receiveRequestContext } from './telemetry/current-request-context';
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
@@ -77,16 +81,15 @@ export async function startWorker(
       });
   });
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
-  const { hostedCheckout, background } = config;
+  const { background } = config;
   const stopOrderJobs = queues.includes('orders')
-    ? startBackgroundJobs({ db, workflows, log, ...background })
+    ? startBackgroundJobs({ db, workflows, log, ...background, oldData: oldData(config) })
     : () => Promise.resolve();
   const stopCheckoutJobs = queues.includes('checkout')
     ? startCheckoutJobs({
         ...{ db, log, workflows: createCheckoutWorkflows(client, config, calls) },
         payments: paymentProvidersOf(config, db),
         intervalMs: 4 * background.intervalMs,
-        applicationRetentionMs: hostedCheckout.applicationRetentionMs,
       })
     : () => Promise.resolve();
   log.info({ health_port: health.port }, 'worker started');
@@ -147,6 +150,12 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
 
 const hasCheckout = (config: Config): boolean => lendersOf(config).sandbox !== undefined;
 
+/** The checkout's data goes even if the hosted checkout has been turned off. */
+const oldData = ({ retention, hostedCheckout }: Config): OldData[] => [
+  ...oldDataOf(retention),
+  ...oldCheckoutDataOf({ ...retention, ...hostedCheckout }),
+];
+
 /** A worker for each task queue that this process serves. */
 function createWorkers(
   config: Config,
@@ -172,13 +181,12 @@ function createWorkers(
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   };
-  const workflowBundle = { codePath: WORKFLOW_BUNDLE };
   const create = {
     orders: () =>
       Worker.create({
         ...options,
         taskQueue: ORDER_TASK_QUEUE,
-        workflowBundle,
+        workflowBundle: { codePath: WORKFLOW_BUNDLES.orders },
         activities: {
           ...createOrderActivities({ db, checkoutBaseUrl: config.checkoutBaseUrl, log }),
           ...createResendActivities({ db, requestResend: (webhook) => requestResend({ db, workflows }, webhook) }),
@@ -207,7 +215,7 @@ function createWorkers(
       Worker.create({
         ...options,
         taskQueue: CHECKOUT_TASK_QUEUE,
-        workflowBundle,
+        workflowBundle: { codePath: WORKFLOW_BUNDLES.checkout },
         activities: createCheckoutActivities({
           db,
           callLender: guardLenders(lendersOf(config), { log }),

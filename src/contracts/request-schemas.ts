@@ -8,16 +8,17 @@ import {
   paymentTerms,
   redirectUrl,
   reference,
-  text,
+  printableText,
   webhookUrl,
   metaData,
   moment,
   pageQuery,
+  queryAmount,
+  QUERY_AMOUNT,
   time,
-  toPence,
   uuidCursor,
 } from './fields';
-import { DOUBLE, orderStatus, paymentTerm } from './order-schemas';
+import { orderStatus, paymentTerm } from './order-schemas';
 
 /** Spec section 2.3. `accountErrors` checks the seller's own limits. */
 export function createOrderRequestSchema(rules: OrderRules) {
@@ -27,7 +28,8 @@ export function createOrderRequestSchema(rules: OrderRules) {
       reference: reference.meta({
         description:
           'Your reference for the order, unique among your orders that are not UNSUCCESSFUL. Visible characters ' +
-          'and single spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC.',
+          'and single spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC. Customers ' +
+          'see it: use a short order number, because a bank statement has room for 18 characters.',
         examples: ['web-100042'],
       }),
       allowed_payment_terms: optional(paymentTerms).meta({
@@ -56,7 +58,7 @@ export function createOrderRequestSchema(rules: OrderRules) {
           'When the order becomes UNSUCCESSFUL if it is still open: in the future, at most 366 days ahead. Default: as ' +
           'the operator has configured.',
       }),
-      source: optional(text(100)).meta({
+      source: optional(printableText(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',
       }),
       meta_data: optional(metaData).meta({
@@ -77,6 +79,9 @@ export const orderListQuerySchema = z.strictObject({
   reference: reference.optional().meta({
     description: 'Only orders with exactly this reference. At most one of them is not UNSUCCESSFUL.',
   }),
+  amount: queryAmount()
+    .optional()
+    .meta({ description: 'Only orders of exactly this amount, in pounds (GBP)', override: QUERY_AMOUNT }),
   created_from: moment.meta({
     description:
       'Only orders created at this time or later. ISO 8601; a date means its start in UTC. To poll, pass the newest ' +
@@ -91,6 +96,18 @@ export const orderListQuerySchema = z.strictObject({
       'Only orders that changed at this time or later, the last change first. ISO 8601; a date means its start in UTC. To ' +
       'poll, pass the newest `updated_at` that you have seen: no change is missed. An order that is listed again with the ' +
       'same `updated_at` has not changed.',
+  }),
+  updated_before: moment.meta({
+    description:
+      'Only orders whose last change was saved before this time, the last change first. ISO 8601; a date means its start in UTC.',
+  }),
+  completed_from: moment.meta({
+    description:
+      'Only orders that became SUCCESSFUL at this time or later, the last one first. ISO 8601; a date means its start in UTC.',
+  }),
+  completed_before: moment.meta({
+    description:
+      'Only orders that became SUCCESSFUL before this time, the last one first. ISO 8601; a date means its start in UTC.',
   }),
 });
 export type OrderListQuery = z.infer<typeof orderListQuerySchema>;
@@ -122,7 +139,7 @@ const ofEvent = <T extends z.ZodType>(event: T) =>
   z.strictObject({
     data: z.strictObject({
       event,
-      reason: optional(text(MAX_REASON_LENGTH)).meta({ description: 'Human-readable reason for the event' }),
+      reason: optional(printableText(MAX_REASON_LENGTH)).meta({ description: 'Human-readable reason for the event' }),
       payment_term: optional(paymentTerm).meta({ description: 'How the customer pays, once it is known' }),
     }),
   });
@@ -132,21 +149,9 @@ export const simulateRequestSchema = ofEvent(simulatedEvent);
 
 /** The amount in a query; parsed to pence. */
 export function repaymentExampleQuerySchema({ maxAmountPence }: Pick<OrderRules, 'maxAmountPence'>) {
-  const amount = z
-    .string()
-    .regex(/^\d{1,12}(\.\d{1,2})?$/, 'must be an amount in pounds with at most 2 decimal places, such as 1234.5')
-    .transform(Number)
-    .transform(toPence(maxAmountPence))
-    .meta({
-      description: 'Amount in pounds (GBP), as of an order',
-      override: {
-        examples: [1234.5],
-        type: 'number',
-        ...DOUBLE,
-        pattern: undefined,
-        minimum: 0.01,
-        maximum: penceToPounds(maxAmountPence),
-      },
-    });
+  const amount = queryAmount(maxAmountPence).meta({
+    description: 'Amount in pounds (GBP), as of an order',
+    override: { ...QUERY_AMOUNT, maximum: penceToPounds(maxAmountPence) },
+  });
   return z.strictObject({ amount });
 }
