@@ -81,7 +81,7 @@ export function amount({ maxAmountPence }: OrderRules) {
       ...DOUBLE,
       // No `multipleOf`: validators that calculate with doubles refuse 19.99 as a multiple of 0.01.
       description:
-        'Amount in pounds (GBP), greater than 0, with at most 2 decimal places. A value within floating-point error ' +
+        'Amount in pounds (GBP), not pence, greater than 0, with at most 2 decimal places: 1234.50 is £1,234.50. A value within floating-point error ' +
         'of whole pence, such as 0.1 + 0.2, is accepted as that amount.',
       examples: [1234.5],
       // Not `exclusiveMinimum: 0`, which is true or false in OpenAPI 3.0: tools that read both versions fail.
@@ -100,6 +100,23 @@ export const toPence = (maxAmountPence: number) => (pounds: number, context: z.R
   const pence = poundsToPence(pounds);
   return pence || refuse(context, 'invalid_amount', 'must be in pounds with at most 2 decimal places');
 };
+
+/** An amount in pounds in a query parameter; parsed to pence. @param maxAmountPence of an amount that is accepted */
+export const queryAmount = (maxAmountPence = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,2})?$/, 'must be an amount in pounds with at most 2 decimal places, such as 1234.5')
+    .transform(Number)
+    .transform(toPence(maxAmountPence));
+
+/** What the document states of a `queryAmount`. */
+export const QUERY_AMOUNT = {
+  examples: [1234.5],
+  type: 'number',
+  ...DOUBLE,
+  pattern: undefined,
+  minimum: 0.01,
+} as const;
 
 export const paymentTerms = z
   .array(paymentTerm)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_POUNDS } from '../domain/money';
+import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT } from '../domain/order';
 import { pageUrl, redirectUrl, refuse, text, toPence } from './fields';
 import { toPricing } from './order-mapper';
 
@@ -27,13 +28,21 @@ const logo = z.instanceof(Buffer).transform((bytes, context) => {
 
 const promotion = z.strictObject({
   name: text(100),
-  interest_free_days: z.number().int().min(1, 'must be at least 1'),
+  interest_free_days: z
+    .number()
+    .int()
+    .min(1, 'must be at least 1')
+    .max(MAX_INTEREST_FREE_DAYS, `must be at most ${MAX_INTEREST_FREE_DAYS}`),
   valid_until: z.iso.date('must be a date such as 2027-01-31'),
 });
 
 const pricing = z
   .strictObject({
-    representative_interest: z.number().min(0, 'must not be negative').default(0),
+    representative_interest: z
+      .number()
+      .min(0, 'must not be negative')
+      .max(MAX_INTEREST_PERCENT, `must be at most ${MAX_INTEREST_PERCENT}, in percent a year: 9.9 means 9.9%`)
+      .default(0),
     promotions: z.array(promotion).max(20, 'must contain at most 20 promotions').default([]),
   })
   .transform(toPricing);

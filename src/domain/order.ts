@@ -70,6 +70,13 @@ export const MAX_EXPIRY_DAYS = 366;
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
 
+/**
+ * The highest yearly interest in percent, and the most interest-free days of a promotion. What is above is a mistake of
+ * the unit, such as 990 for 9.9.
+ */
+export const MAX_INTEREST_PERCENT = 100;
+export const MAX_INTEREST_FREE_DAYS = 3660;
+
 /** Spec section 2.2; copied from the seller's account when the order is created. */
 export interface Pricing {
   /** In percent. */
@@ -117,6 +124,8 @@ export interface OrderState {
   /** When an order that is still open becomes UNSUCCESSFUL by itself; null if no expiry is configured. */
   expiresAt: string | null;
   cancelledAt: string | null;
+  /** When it became SUCCESSFUL; null in another status. */
+  completedAt: string | null;
   /** What made the order UNSUCCESSFUL; null in another status. */
   unsuccessfulReason: UnsuccessfulReason | null;
   /** How the customer pays, as last reported with an event; null before. */
@@ -180,6 +189,7 @@ export function stateOf(changes: readonly OrderChange[], expiresAt: string | nul
     updatedAt: last.at,
     expiresAt,
     cancelledAt: changes.find(({ event }) => event === 'cancel')?.at ?? null,
+    completedAt: changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? null,
     unsuccessfulReason: end ? unsuccessfulReason(end.event) : null,
     paymentTerm: changes.findLast(({ paymentTerm }) => paymentTerm)?.paymentTerm ?? null,
     changes,

@@ -16,7 +16,7 @@ interface NewPayment {
   bank: string;
   amountPence: number;
   payee: string;
-  /** The shop's reference of the order, for the bank statement. */
+  /** The shop's reference of the order, up to 255 characters. For the bank statement: a UK bank shows 18 of them. */
   reference: string;
   /** Where the bank sends the customer afterwards, whatever the result. It does not prove anything. */
   returnUrl: string;

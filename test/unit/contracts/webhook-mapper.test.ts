@@ -4,7 +4,7 @@ import { toOrderBody, toOrderFacts } from '../../../src/contracts/order-mapper';
 import { orderSchema } from '../../../src/contracts/order-schemas';
 import { accountSchema } from '../../../src/contracts/seller-schema';
 import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
-import { type Order, stateOf } from '../../../src/domain/order';
+import { MAX_INTEREST_FREE_DAYS, type Order, stateOf } from '../../../src/domain/order';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { accept } from '../../support/create-order-body';
 import { IN_STATUS, orderAfter, atMinute } from '../../support/domain-orders';
@@ -51,6 +51,12 @@ test('the webhook for a cancellation contains cancelled_at', () => {
   expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: atMinute(2), unsuccessful_reason });
 });
 
+test('the webhook for the completion contains completed_at, and the one before does not', () => {
+  const order = IN_STATUS.SUCCESSFUL;
+  expect(bodyOf(order, 3, 3).data.order).toMatchObject({ status: 'SUCCESSFUL', completed_at: atMinute(3) });
+  expect(bodyOf(order, 2, 2).data.order).not.toHaveProperty('completed_at');
+});
+
 test('the webhook for an earlier change does not show a later cancellation', () => {
   expect(bodyOf(orderAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
     'cancelled_at',
@@ -59,7 +65,7 @@ test('the webhook for an earlier change does not show a later cancellation', () 
 
 test('a webhook with the longest value in each field has at most the 100,000 bytes that docs/sellers/webhooks.md states', () => {
   const [url, emoji] = [`https://shop.example/${'a'.repeat(2027)}`, '😀'];
-  const promotion = { name: emoji.repeat(100), interest_free_days: Number.MAX_SAFE_INTEGER, valid_until: '2027-01-31' };
+  const promotion = { name: emoji.repeat(100), interest_free_days: MAX_INTEREST_FREE_DAYS, valid_until: '2027-01-31' };
   const account = accountSchema(true).parse({
     name: emoji.repeat(255),
     cancel_url: url,
@@ -80,6 +86,7 @@ test('a webhook with the longest value in each field has at most the 100,000 byt
     ...toOrderFacts(given, { ...seller, defaultCancelUrl: account.cancel_url! }, order),
     expiresAt: order.createdAt,
     cancelledAt: order.createdAt,
+    completedAt: order.createdAt,
     paymentTerm: 'PAY_LATER',
   };
   const body = toOrderBody(largest, `https://checkout.example/${'a'.repeat(1000)}`);
