@@ -43,7 +43,8 @@ const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\
 const REFERENCE = String.raw`^[^\x00-\x20\x7f]+( [^\x00-\x20\x7f]+)*$`;
 
 /** Printable text without surrounding whitespace. @param max length in Unicode code points */
-export const text = (max: number) => printable(z.string(), max, UNPRINTABLE, 'must contain only printable characters');
+export const printableText = (max: number) =>
+  printable(z.string(), max, UNPRINTABLE, 'must contain only printable characters');
 
 const MAX_REFERENCE = 255;
 

@@ -8,8 +8,8 @@ import {
   paymentTerms,
   redirectUrl,
   reference,
+  printableText,
   refuse,
-  text,
   webhookUrl,
   metaData,
   moment,
@@ -77,7 +77,7 @@ export function createOrderRequestSchema(rules: OrderRules) {
             'When the order becomes UNSUCCESSFUL if it is still open: in the future, at most 366 days ahead. Default: as ' +
             'the operator has configured.',
         }),
-      source: optional(text(100)).meta({
+      source: optional(printableText(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',
       }),
       meta_data: optional(metaData).meta({
@@ -158,7 +158,7 @@ const ofEvent = <T extends z.ZodType>(event: T) =>
   z.strictObject({
     data: z.strictObject({
       event,
-      reason: optional(text(MAX_REASON_LENGTH)).meta({ description: 'Human-readable reason for the event' }),
+      reason: optional(printableText(MAX_REASON_LENGTH)).meta({ description: 'Human-readable reason for the event' }),
       payment_term: optional(paymentTerm).meta({ description: 'How the customer pays, once it is known' }),
     }),
   });

@@ -107,13 +107,21 @@ interface Entry {
   reason: string | null;
 }
 
+interface TimelineWebhook {
+  id: string;
+  sequence: number;
+  state: WebhookState;
+  next_attempt_at: string | null;
+  content_deleted_at: string | null;
+}
+
 interface Change extends Entry {
   type: 'change';
   from: OrderStatus | null;
   to: OrderStatus;
   payment_term: PaymentTerm | null;
   version: number;
-  webhook: { id: string; sequence: number; state: WebhookState; next_attempt_at: string | null } | null;
+  webhook: TimelineWebhook | null;
 }
 
 interface Refusal extends Entry {
@@ -143,6 +151,8 @@ export interface WebhookEvent {
   attempts: number;
   created_at: string;
   next_attempt_at: string | null;
+  /** When body and attempts were deleted: it cannot be retrieved or resent. */
+  content_deleted_at: string | null;
 }
 
 export interface SignedWebhook extends WebhookEvent {
@@ -251,6 +261,7 @@ export type ProblemCode = Open<
   | 'transition_not_allowed'
   | 'unauthorized'
   | 'unsupported_media_type'
+  | 'webhook_content_deleted'
 >;
 
 export interface FieldError {
