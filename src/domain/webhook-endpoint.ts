@@ -1,3 +1,4 @@
+import { parseUrl } from './web-url';
 import type { AttemptError, AttemptResult } from './webhook';
 
 /** What the last attempt at an endpoint shows: a 2xx, another response, or none. */
@@ -26,7 +27,7 @@ export const probeDelayMs = ({ minWaitMs, maxWaitMs }: BreakerOptions, outageMs:
   Math.min(Math.max(outageMs / 4, minWaitMs), maxWaitMs);
 
 /** Scheme, host and port of a URL; empty if it is malformed. */
-export const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '');
+export const originOf = (url: string): string => parseUrl(url)?.origin ?? '';
 
 /** Where an account's webhooks go. */
 export interface AccountAddress {
@@ -46,4 +47,4 @@ export function webhookUrlOf(orderUrl: string | null, { url, replaces }: Account
   return replaces.includes(originOf(orderUrl)) || replaces.includes(normalUrl(orderUrl)) ? url : orderUrl;
 }
 
-export const normalUrl = (url: string): string => (URL.canParse(url) ? new URL(url).href : url);
+export const normalUrl = (url: string): string => parseUrl(url)?.href ?? url;

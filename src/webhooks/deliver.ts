@@ -7,7 +7,7 @@ import { findSeller } from '../db/sellers';
 import { type WebhookEvent, endUnsent, findWebhookEvent, recordAttempt } from '../db/webhook-events';
 import { type RetrySchedule, retryDelay, yieldsToNext } from '../domain/retry-schedule';
 import type { WebhookState, WebhookTest } from '../domain/webhook';
-import { type BreakerOptions, endpointStateOf } from '../domain/webhook-endpoint';
+import { type BreakerOptions, endpointStateOf, originOf } from '../domain/webhook-endpoint';
 import { isUuid } from '../domain/text';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
@@ -241,7 +241,6 @@ const hasUrl = (event: WebhookEvent): event is WebhookEvent & { url: string } =>
 
 /** @returns undefined if there are no headers for the origin of this URL */
 function headersFor(url: string, staticHeaders: StaticHeaders | undefined): Record<string, string> | undefined {
-  if (staticHeaders === undefined || !URL.canParse(url) || new URL(url).origin !== staticHeaders.origin)
-    return undefined;
+  if (staticHeaders === undefined || originOf(url) !== staticHeaders.origin) return undefined;
   return Object.keys(staticHeaders.headers).length === 0 ? undefined : staticHeaders.headers;
 }
