@@ -430,7 +430,7 @@ visit(
   'a shop that opens the checkout in a popup sees it as closed, as docs/sellers/going-live.md says',
   async ({ page }) => {
     const { url } = await newOrder();
-    await page.goto(shop.url);
+    await page.goto(new URL('/thanks', shop.url).href);
     await page.setContent(`<button onclick="popup = window.open('${url}')">Pay</button>`);
     const [popup] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('button').click()]);
     await expectPage(popup, 'How would you like to pay?');
