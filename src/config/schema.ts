@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { httpSettings, rateLimitSettings } from './http-settings';
+import { mailSettings } from './mail-settings';
 import { encryptionSettings, databaseSettings, processSettings } from './process-settings';
 import {
   checkoutSettings,
@@ -19,6 +20,7 @@ export const SETTING_GROUPS = {
   HTTP: z.object(httpSettings),
   'Rate limits': z.object(rateLimitSettings),
   Checkout: z.object(checkoutSettings),
+  Mail: z.object(mailSettings),
   Orders: z.object(orderSettings),
   Workflows: z.object(workflowSettings),
   'Background jobs': z.object(backgroundSettings),
@@ -34,6 +36,7 @@ export const settings = z.object({
   ...httpSettings,
   ...rateLimitSettings,
   ...checkoutSettings,
+  ...mailSettings,
   ...orderSettings,
   ...workflowSettings,
   ...backgroundSettings,

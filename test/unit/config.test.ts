@@ -98,6 +98,8 @@ const INVALID: Record<string, string> = {
   KEEP_ALIVE_TIMEOUT_MS: '-1',
   STALL_TIMEOUT_MS: '1000',
   RESPONSE_HMAC_HEADER: 'Content-Length',
+  MAIL_URL: 'https://mail.example',
+  MAIL_FROM: 'Orders',
   RATE_LIMIT_WINDOW_MS: '10',
   RATE_LIMIT_KEY: '0',
   RATE_LIMIT_CHECKOUT_KEY: '0',
@@ -151,6 +153,15 @@ test.each(Object.entries(INVALID))('an invalid %s is reported alone, and not as 
   const lines = errorLines({ ...REQUIRED, [name]: value });
   expect(namesIn(lines)).toEqual([name]);
   expect(lines[0]).not.toContain('missing');
+});
+
+test('MAIL_URL needs MAIL_FROM', () => {
+  const env = { ...REQUIRED, MAIL_URL: 'smtps://user:hunter2@mail.example' };
+  expect(errorLines(env)).toEqual(['MAIL_FROM must be set with MAIL_URL']);
+  expect(loadConfig({ ...env, MAIL_FROM: 'no-reply@pay.example' }).mail).toEqual({
+    url: env.MAIL_URL,
+    from: 'no-reply@pay.example',
+  });
 });
 
 test.each([
