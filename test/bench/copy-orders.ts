@@ -20,15 +20,16 @@ interface Copies {
   count: number;
   /** Seconds between two of them, backwards from now. */
   everySeconds: number;
-  /** PENDING, with one webhook, instead of closed. */
-  open?: boolean;
+  /** Begins the references. Open ones are PENDING, with one webhook. */
+  name: 'copy' | 'open' | 'sized';
 }
 
 /**
  * Copies an order with its timeline, key, webhooks and attempts by SQL, each copy older than the one before it. The first
  * webhook of a copy has one attempt more, so that a closed order has 3 webhooks and 4 attempts.
  */
-export async function copyOrders(db: pg.Pool, template: string, { count, everySeconds, open }: Copies): Promise<void> {
+export async function copyOrders(db: pg.Pool, template: string, { count, everySeconds, name }: Copies): Promise<void> {
+  const open = name === 'open';
   for (let done = 0; done < count; done += PART) {
     const client = await db.connect();
     const copy = async (table: string, source: string, changed: Record<string, string>): Promise<void> => {
@@ -54,7 +55,7 @@ export async function copyOrders(db: pg.Pool, template: string, { count, everySe
     );
     await copy('orders', `orders t, copies c where t.id = '${template}'`, {
       ...{ id: 'c.id', pay_link_id: 'gen_random_uuid()', created_at: 'c.at', saved_at: 'c.at' },
-      reference: `'${open ? 'open' : 'copy'}-' || c.n`,
+      reference: `'${name}-' || c.n`,
       amount_pence: 'c.n',
       ...(open ? { status: `'PENDING'`, version: '2', completed_at: 'null' } : { completed_at: 'c.at' }),
     });

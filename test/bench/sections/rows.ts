@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { deleteOldData } from '../../../src/db/old-data';
+import { oldDataOf } from '../../../src/db/retention';
 import { BASE } from '../../support/api';
 import { spawnCli } from '../../support/cli';
 import { startProcess } from '../../support/processes';
@@ -68,7 +70,7 @@ export const rows: Section = {
           goal: { of: 'value', atMost: 0 },
         },
       ],
-      tables: [reads, await sizes(large, many + open), await indexes(large)],
+      tables: [reads, await sizes(large, many + open), await indexes(large), await retained(small)],
     };
   },
 };
@@ -77,11 +79,15 @@ async function startFilled(bench: Bench, closed: number, open: number): Promise<
   const receiver = bench.servers.track(await startReceiver());
   const service = await startService(bench.servers, {
     // The copies are at most two years old.
-    env: { ORDER_RETENTION_DAYS: '3000' },
+    env: { ORDER_RETENTION_DAYS: '3000', WEBHOOK_RETENTION_DAYS: '3000' },
   });
   const template = await createTemplate(service, receiver);
-  await copyOrders(service.db, template, { count: closed, everySeconds: Math.floor((600 * 86_400) / closed) });
-  await copyOrders(service.db, template, { count: open, everySeconds: 1, open: true });
+  await copyOrders(service.db, template, {
+    count: closed,
+    everySeconds: Math.floor((600 * 86_400) / closed),
+    name: 'copy',
+  });
+  await copyOrders(service.db, template, { count: open, everySeconds: 1, name: 'open' });
   return service;
 }
 
@@ -207,6 +213,35 @@ async function sizes({ db }: Service, orders: number) {
     title: 'Bytes of an order',
     header: ['table', 'rows', 'indexes'],
     rows: [...found.map((row) => [row.name, row.table, row.index]), ['all', sum('table'), sum('index')]],
+  };
+}
+
+/** Rewrites the tables, so that nothing but what is stored counts. */
+async function bytes({ db }: Service, orders: number): Promise<number> {
+  for (const table of TABLES) await db.query(`vacuum full ${table}`);
+  const { rows: found } = await db.query<{ bytes: number }>(
+    `select sum(pg_total_relation_size(relid))::float8 as bytes from pg_stat_user_tables where relname = any($1)`,
+    [TABLES],
+  );
+  return found[0]!.bytes / orders;
+}
+
+/** The bytes of closed orders before and after the deletion of their webhooks' content. */
+async function retained(service: Service) {
+  const orders = 10_000;
+  const original = await service.db.query<{ id: string }>(
+    `select id from orders where status = 'SUCCESSFUL' and reference not like 'copy-%'`,
+  );
+  await copyOrders(service.db, original.rows[0]!.id, { count: orders, everySeconds: 5000, name: 'sized' });
+  const { rows: found } = await service.db.query<{ all: number }>('select count(*)::int as all from orders');
+  const before = await bytes(service, found[0]!.all);
+  const kind = oldDataOf({ webhookDays: 0, sandboxDays: 30 }).find(({ name }) => name === 'webhook_contents')!;
+  for (let deleted = 1; deleted > 0;) ({ deleted } = await deleteOldData(service.db, kind, 1000));
+  const after = await bytes(service, found[0]!.all);
+  return {
+    title: 'Bytes of a closed order in tables without free space',
+    header: ['with the content of its webhooks', 'after WEBHOOK_RETENTION_DAYS', 'after ORDER_RETENTION_DAYS'],
+    rows: [[before, after, 0]],
   };
 }
 
