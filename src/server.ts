@@ -9,8 +9,8 @@ import { createRateLimits } from './api/rate-limit';
 import { CHECKOUT_BACKLOG } from './checkout/temporal/background-jobs';
 import { createCheckout } from './checkout/http/checkout';
 import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
-import { guardPayments } from './checkout/lender/guard-lenders';
-import { checkoutObstacle } from './checkout/use-cases/hosted-checkout';
+import { guardPayments } from './checkout/payments/guard-payments';
+import { checkoutObstacle } from './checkout/use-cases/read-checkout';
 import { createOrderCore } from './checkout/order-core';
 import { quoteRepayments } from './checkout/use-cases/quote-repayments';
 import { type Config, loadConfig } from './config';
@@ -73,7 +73,9 @@ export async function startServer(
           core: createOrderCore({ db, workflows }),
           workflows: createCheckoutWorkflows(client, config, calls),
           checkoutBaseUrl: config.checkoutBaseUrl,
-          ...{ ...providers, db, log },
+          ...providers,
+          db,
+          log,
         },
         ...common,
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
@@ -96,7 +98,7 @@ export async function startServer(
     () => undefined,
   );
   // While Postgres is down the API listens and answers 503.
-  await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
+  await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS)]);
   const http = await listen(app, config.port, config.host, config.http, (error) =>
     log.error({ err: error }, 'API server error'),
   );
@@ -137,14 +139,15 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
-    expiresAfterMs: expiryOf(config),
+    expiresAfterMs: orderExpiryMs(config),
     log,
   } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;
 }
 
 /** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */
-const expiryOf = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
+const orderExpiryMs = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
   orderExpiresAfterMs ?? (hostedCheckout.enabled ? DEFAULT_EXPIRY_MS : undefined);
 
 if (require.main === module) {

@@ -20,6 +20,7 @@ const READ_ONLY = new Set([
   'customer export',
   'payment list',
   'webhooks list',
+  'webhook-endpoint show',
   'status',
   'audit',
   'encryption new-key',

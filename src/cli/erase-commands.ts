@@ -20,7 +20,7 @@ import { penceToPounds } from '../domain/money';
 import { printable, uuid } from './arguments';
 import { CliError, UsageError } from './cli-error';
 import { type Row, print, toTable, write } from './output';
-import { confirm, requireAccount, requireOrder } from './selection';
+import { confirm, requireAccount, requireOrderArgument } from './selection';
 import type { Services } from './services';
 
 const ERASED =
@@ -85,7 +85,7 @@ function withCustomer(command: Command): Command {
 
 /** @throws CliError if there is none, UsageError if none is named */
 async function requireOrdersOf(services: Services, { order, ...person }: Customer): Promise<string[]> {
-  if (order !== undefined) return [(await requireOrder(services, order)).id];
+  if (order !== undefined) return [(await requireOrderArgument(services, order)).id];
   if (Object.keys(person).length === 0) throw new UsageError('pass --email, --company or --order');
   const ids = await findOrdersOfCustomer(services.db(), person);
   if (ids.length > 0) return ids;

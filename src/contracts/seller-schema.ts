@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_POUNDS } from '../domain/money';
 import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT } from '../domain/order';
-import { pageUrl, redirectUrl, refuse, text, toPence } from './fields';
+import { pageUrl, redirectUrl, printableText, refuse, toPence } from './fields';
 import { toPricing } from './order-mapper';
 
 /** Keeps a checkout page with its logo under 50 KB. */
@@ -27,7 +27,7 @@ const logo = z.instanceof(Buffer).transform((bytes, context) => {
 });
 
 const promotion = z.strictObject({
-  name: text(100),
+  name: printableText(100),
   interest_free_days: z
     .number()
     .int()
@@ -50,7 +50,7 @@ const pricing = z
 /** A seller's account settings. An omitted field does not change; `null` removes the setting. */
 export function accountSchema(httpsOnly: boolean) {
   return z.strictObject({
-    name: text(255).optional(),
+    name: printableText(255).optional(),
     redirect_url: redirectUrl({ httpsOnly }).nullish(),
     cancel_url: redirectUrl({ httpsOnly }).nullish(),
     shop_url: pageUrl({ httpsOnly }).nullish(),

@@ -1,3 +1,4 @@
+import { remedyFor } from '../guard-call';
 import type { PaymentTerm } from '../../domain/order';
 import type { PaymentStatus } from '../domain/payment';
 
@@ -74,4 +75,11 @@ export function availableTerms(
 ): readonly PaymentTerm[] {
   const hasProvider = (order.sandbox ? sandbox : live) !== undefined;
   return order.allowedPaymentTerms.filter((term) => term !== 'PAY_NOW' || hasProvider);
+}
+
+/** @throws PaymentProviderUnavailable if none is configured */
+export function providerOf({ sandbox, live }: PaymentProviders, isSandbox: boolean): PaymentProvider {
+  const provider = isSandbox ? sandbox : live;
+  if (!provider) throw new PaymentProviderUnavailable(`no payment provider is configured for ${remedyFor(isSandbox)}`);
+  return provider;
 }

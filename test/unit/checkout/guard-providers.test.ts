@@ -1,6 +1,7 @@
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
-import { LenderBusy, guardLenders, guardPayments } from '../../../src/checkout/lender/guard-lenders';
+import { LenderBusy, guardLenders } from '../../../src/checkout/lender/guard-lenders';
+import { guardPayments } from '../../../src/checkout/payments/guard-payments';
 import {
   type Lender,
   type LenderAnswer,
