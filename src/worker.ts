@@ -15,7 +15,7 @@ import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/temporal/background-jobs';
 import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
-import { guardLenders, guardPayments } from './checkout/lender/guard-lenders';
+import { guardLenders, guardPayments, guardSettlements } from './checkout/lender/guard-lenders';
 import { createOrderCore } from './checkout/order-core';
 import { type Config, loadConfig } from './config';
 import { type Db, openDatabase } from './db/pool';
@@ -198,6 +198,7 @@ function createWorkers(
         activities: createCheckoutActivities({
           db,
           callLender: guardLenders(lendersOf(config), { log }),
+          lenderSettlements: guardSettlements(lendersOf(config), log),
           payments: guardPayments(paymentProvidersOf(config, db), { log }),
           core: createOrderCore({ db, workflows }),
           checkoutBaseUrl: config.checkoutBaseUrl,

@@ -1,8 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { REMOTE_BUCKETS, beginAtZero, counter, histogram, trackFailures } from '../../telemetry/metrics';
-import { checkAnswer, checkPage } from './check-answer';
-import { type LenderAnswer, type LenderApplication, type Lenders, LenderUnavailable } from './lender';
+import type { Settlement } from '../../domain/order';
+import { checkAnswer, checkPage, checkSettlement } from './check-answer';
+import {
+  type AgreedApplication,
+  type LenderAnswer,
+  type LenderApplication,
+  type Lenders,
+  LenderUnavailable,
+} from './lender';
 import { type PaymentProvider, type PaymentProviders, PaymentProviderUnavailable } from '../payments/payment-provider';
 
 /** Shorter than the 30 s of an activity, so that the failure names a lender that hangs as its cause. */
@@ -30,7 +37,7 @@ const paymentRequests = counter(
   'outcome',
 );
 const LENDER_OUTCOMES = ['approved', 'declined', 'failed', 'referred', 'action_required', 'unavailable'];
-const PAYMENT_CALLS = ['start', 'statusOf', 'cancel', 'refund'] as const;
+const PAYMENT_CALLS = ['start', 'statusOf', 'cancel', 'refund', 'settlementOf'] as const;
 for (const mode of ['sandbox', 'live'] satisfies AccountMode[]) {
   beginAtZero(lenderRequests, 'outcome', LENDER_OUTCOMES, { mode });
   for (const call of PAYMENT_CALLS) beginAtZero(paymentRequests, 'outcome', ['succeeded', 'failed'], { mode, call });
@@ -151,6 +158,26 @@ export function guardLenders(
   };
 }
 
+/** Asks the lender of an account for a settlement; undefined if it names none. @throws LenderUnavailable */
+export type AskForSettlement = (application: AgreedApplication) => Promise<Settlement | undefined>;
+
+export const guardSettlements =
+  (lenders: Lenders, log?: Logger) =>
+  (isSandbox: boolean): AskForSettlement | undefined => {
+    const mode = isSandbox ? 'sandbox' : 'live';
+    const lender = lenders[mode];
+    if (!lender?.settlementOf) return undefined;
+    return (application) =>
+      guardCall(async (signal) => lender.settlementOf?.(application, signal), {
+        who: 'the lender',
+        deadlineMs: PAYMENT_DEADLINE_MS,
+        Unavailable: LenderUnavailable,
+        check: checkSettlement,
+        count: () => undefined,
+        log: loggedFor(mode, log),
+      });
+  };
+
 /** Counts each call of the payment providers and makes it end. They throw PaymentProviderUnavailable only. */
 export function guardPayments<Sandbox extends PaymentProvider, Live extends PaymentProvider>(
   { sandbox, live }: { sandbox: Sandbox | undefined; live: Live | undefined },
@@ -195,6 +222,9 @@ function guardProvider<P extends PaymentProvider>(
     statusOf: (id) => call('statusOf', () => provider.statusOf(id)),
     cancel: (id) => call('cancel', () => provider.cancel(id)),
     refund: (id) => call('refund', () => provider.refund(id)),
+    ...(provider.settlementOf && {
+      settlementOf: (id: string) => call('settlementOf', async () => provider.settlementOf?.(id), checkSettlement),
+    }),
   };
 }
 

@@ -1,7 +1,13 @@
 import type { Logger } from 'pino';
 import { isProblem } from '../../contracts/problem';
 import type { Db } from '../../db/pool';
-import { findApplication, recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } from '../db/applications';
+import {
+  findApplication,
+  recordAgreement,
+  recordReturn,
+  storeApplication,
+  upsertPaymentTerm,
+} from '../db/applications';
 import { type Branding, findBranding } from '../db/branding';
 import { findLastPayment } from '../db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../domain/application';
@@ -23,6 +29,8 @@ export interface CheckoutDependencies {
   payments: PaymentProviders;
   /** True if a real lender decides on the applications of live accounts. Sandbox accounts have the sandbox lender. */
   hasLiveLender: boolean;
+  /** True if that lender may name a settlement after its decision. */
+  settlesLater: boolean;
   checkoutBaseUrl: string;
   log: Logger;
 }
@@ -163,6 +171,8 @@ export async function agreeToOffer(
   if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
   try {
     await deps.core.report(id, 'completed', { paymentTerm: 'PAY_LATER' });
+    const { order } = checkout;
+    if (deps.settlesLater && !order.sandbox && !order.settlement) await proceed(deps, order);
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }

@@ -1,9 +1,18 @@
 import { EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import { createCheckoutActivities } from '../../../../src/checkout/temporal/checkout-activities';
-import { cancelPayment, checkPayment, createPayment, startAtBank } from '../../../../src/checkout/use-cases/customer-payments';
+import {
+  cancelPayment,
+  checkPayment,
+  createPayment,
+  startAtBank,
+} from '../../../../src/checkout/use-cases/customer-payments';
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
-import { type CheckoutDependencies, ensurePaymentTerm, readCheckout } from '../../../../src/checkout/use-cases/hosted-checkout';
+import {
+  type CheckoutDependencies,
+  ensurePaymentTerm,
+  readCheckout,
+} from '../../../../src/checkout/use-cases/hosted-checkout';
 import { createOrderCore } from '../../../../src/checkout/order-core';
 import { guardPayments } from '../../../../src/checkout/lender/guard-lenders';
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
@@ -136,12 +145,14 @@ async function run(seed: number) {
     workflows: { proceed: () => Promise.resolve() },
     payments,
     hasLiveLender: true,
+    settlesLater: false,
     checkoutBaseUrl: 'https://checkout.example',
     log: pino({ level: 'silent' }),
   };
   const activities = createCheckoutActivities({
     db: unsafeDb,
     callLender: () => Promise.reject(new Error('not used')),
+    lenderSettlements: () => undefined,
     payments,
     core: deps.core,
     checkoutBaseUrl: deps.checkoutBaseUrl,
