@@ -192,7 +192,7 @@ describe('payment providers', () => {
       sandbox: undefined,
       live: { ...bank, settlementOf: () => Promise.resolve(settlement) },
     });
-    await expect(guarded.live!.settlementOf!('1')).rejects.toThrow(/invalid answer: (reference|feePence|payoutDate): /);
+    await expect((guarded.live as PaymentProvider).settlementOf!('1')).rejects.toThrow(/invalid answer: (reference|feePence|payoutDate): /);
   });
 
   test('a provider that names no settlements has no such call', () => {
