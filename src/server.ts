@@ -9,8 +9,8 @@ import { createRateLimits } from './api/rate-limit';
 import { CHECKOUT_BACKLOG } from './checkout/temporal/background-jobs';
 import { createCheckout } from './checkout/http/checkout';
 import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
-import { guardPayments } from './checkout/lender/guard-lenders';
-import { checkoutObstacle } from './checkout/use-cases/hosted-checkout';
+import { guardPayments } from './checkout/payments/guard-payments';
+import { checkoutObstacle } from './checkout/use-cases/read-checkout';
 import { createOrderCore } from './checkout/order-core';
 import { quoteRepayments } from './checkout/use-cases/quote-repayments';
 import { type Config, loadConfig } from './config';
@@ -74,7 +74,9 @@ export async function startServer(
           core: createOrderCore({ db, workflows }),
           workflows: createCheckoutWorkflows(client, config, calls),
           checkoutBaseUrl: config.checkoutBaseUrl,
-          ...{ ...providers, db, log },
+          ...providers,
+          db,
+          log,
         },
         ...common,
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
@@ -97,7 +99,7 @@ export async function startServer(
     () => undefined,
   );
   // While Postgres is down the API listens and answers 503.
-  await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
+  await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS)]);
   const http = await listen(app, config.port, config.host, config.http, (error) =>
     log.error({ err: error }, 'API server error'),
   );
@@ -139,13 +141,13 @@ function createOrderDependencies(
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
     checkoutBaseUrl: config.checkoutBaseUrl,
-    expiresAfterMs: expiryOf(config),
+    expiresAfterMs: orderExpiryMs(config),
     log,
   } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;
 }
 
 /** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */
-const expiryOf = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
+const orderExpiryMs = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
   orderExpiresAfterMs ?? (hostedCheckout.enabled ? DEFAULT_EXPIRY_MS : undefined);
 
 if (require.main === module) {

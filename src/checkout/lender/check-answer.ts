@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { text } from '../../contracts/fields';
+import { printableText } from '../../contracts/fields';
 import type { Settlement } from '../../domain/order';
 import type { LenderAnswer, LenderApplication } from './lender';
+import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT } from '../../domain/order';
 import { type Offer, totalPence } from '../domain/application';
 
 /** The least and the most time until the lender is asked again, whatever its adapter says. */
@@ -24,8 +25,10 @@ const offerFor = (amountPence: number) =>
           (all) => all.every(({ dueInMonths }, index) => dueInMonths > (all[index - 1]?.dueInMonths ?? 0)),
           'must be in the order of their months',
         ),
-      annualInterest: z.number().nonnegative().optional(),
-      promotion: z.object({ name: z.string().min(1), interestFreeDays: z.int().nonnegative() }).optional(),
+      annualInterest: z.number().nonnegative().max(MAX_INTEREST_PERCENT).optional(),
+      promotion: z
+        .object({ name: z.string().min(1), interestFreeDays: z.int().min(1).max(MAX_INTEREST_FREE_DAYS) })
+        .optional(),
     })
     .refine((offer) => totalPence(offer) >= amountPence, 'the instalments do not repay the amount');
 
@@ -53,7 +56,7 @@ export const checkOffer = (offer: unknown, amountPence: number): Offer => parse(
 /** As `checkAnswer`, for the URL of a bank's page. */
 export const checkPage = (url: unknown, returnUrl: string): string => parse(pageFor(returnUrl), url);
 
-const settlement = z.object({ reference: text(255), feePence: z.int().nonnegative(), payoutDate: z.iso.date() });
+const settlement = z.object({ reference: printableText(255), feePence: z.int().nonnegative(), payoutDate: z.iso.date() });
 
 /** As `checkAnswer`, for a settlement; undefined if it is not known yet. */
 export const checkSettlement = (value: unknown): Settlement | undefined => parse(settlement.optional(), value);

@@ -15,7 +15,7 @@ import {
   isFinal,
 } from '../../domain/order';
 import { type AskForSettlement, type CallLender, LenderBusy } from '../lender/guard-lenders';
-import { holdExpiry } from '../domain/expiry';
+import { holdExpiry } from '../use-cases/hold-expiry';
 import { LenderUnavailable } from '../lender/lender';
 import type { OrderCore } from '../order-core';
 import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../payments/payment-provider';

@@ -1,10 +1,5 @@
 import type { Client } from '@temporalio/client';
-import {
-  CHECKOUT_ID_PREFIX,
-  CHECKOUT_TASK_QUEUE,
-  checkoutWorkflowId,
-  proceedSignal,
-} from './checkout-messages';
+import { CHECKOUT_ID_PREFIX, CHECKOUT_TASK_QUEUE, checkoutWorkflowId, proceedSignal } from './checkout-messages';
 import type { checkoutWorkflow } from './checkout-workflow';
 import type { Order } from '../../domain/order';
 import type { TemporalCalls } from '../../temporal/calls';
