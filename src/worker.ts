@@ -17,7 +17,7 @@ import { type HttpServer, listen } from './api/http-server';
 import { oldCheckoutDataOf } from './checkout/db/old-checkout-data';
 import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/temporal/background-jobs';
 import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
-import { guardLenders } from './checkout/lender/guard-lenders';
+import { guardLenders, guardSettlements } from './checkout/lender/guard-lenders';
 import { guardPayments } from './checkout/payments/guard-payments';
 import { createOrderCore } from './checkout/order-core';
 import { readCheckout } from './checkout/use-cases/read-checkout';
@@ -240,7 +240,11 @@ function checkoutActivities(
   const { sandbox, live } = lenders;
   if (!sandbox) throw new Error('there is no hosted checkout');
   return {
-    ...createCheckoutActivities({ db, callLender: guardLenders(lenders, { log }), payments, core, checkoutBaseUrl }),
+    ...createCheckoutActivities({
+      ...{ db, payments, core, checkoutBaseUrl },
+      callLender: guardLenders(lenders, { log }),
+      lenderSettlements: guardSettlements(lenders, log),
+    }),
     ...createMailActivities({
       ...{ db, core, checkoutBaseUrl, log },
       readCheckout: (link) => readCheckout({ db, core, payments, hasLiveLender: live !== undefined }, link),
