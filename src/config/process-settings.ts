@@ -78,7 +78,7 @@ const keys = z
   .transform((text, context): EncryptionKey[] => {
     const parsed = text === '' ? [] : parseKeys(text);
     if (parsed) return parsed;
-    context.addIssue('must be id:key pairs, separated by commas, where a key is 32 bytes in Base64');
+    context.addIssue('must be id:key pairs or plain, separated by commas, where a key is 32 bytes in Base64');
     return z.NEVER;
   });
 
@@ -87,8 +87,9 @@ export const encryptionSettings = {
     'ENCRYPTION_KEYS',
     keys,
     'AES-256 keys as `id:key` pairs, separated by commas; `npm run cli -- encryption new-key` prints one. The first ' +
-      'encrypts webhook secrets and the secret of the checkout in Postgres. The others only decrypt. If empty, secrets ' +
-      'are stored as they are.',
+      'encrypts webhook secrets and the secret of the checkout in Postgres. The others only decrypt. `plain` in the list ' +
+      'stands for no encryption, for the time in which it is [turned on](security.md#turn-encryption-on): without it, a ' +
+      'secret that is not encrypted is refused. If empty, secrets are stored as they are.',
   ),
   encryptPayloads: setting(
     'ENCRYPT_PAYLOADS',

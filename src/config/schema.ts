@@ -8,6 +8,7 @@ import {
   retentionSettings,
   workflowSettings,
 } from './order-settings';
+import { createKeyRing } from '../encryption/key-ring';
 import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
 
@@ -83,5 +84,5 @@ export const configSchema = settings
 type PayloadSettings = Pick<z.infer<typeof settings>, 'encryptPayloads' | 'encryptionKeys'>;
 
 function canEncryptPayloads({ encryptPayloads, encryptionKeys }: PayloadSettings): boolean {
-  return !encryptPayloads || encryptionKeys.length > 0;
+  return !encryptPayloads || createKeyRing(encryptionKeys).firstKey !== undefined;
 }
