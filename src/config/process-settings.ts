@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { MINUTE, SECOND, choice, integer, milliseconds, port, setting, flag } from './setting';
 import { type EncryptionKey, parseKeys } from '../encryption/key-ring';
@@ -29,8 +30,12 @@ export const processSettings = {
   ),
   host: setting(
     'HOST',
-    z.string().default('127.0.0.1'),
-    "Address on which the API and a worker's health server listen. The image sets `0.0.0.0`.",
+    z
+      .string()
+      .default('127.0.0.1')
+      .transform((host) => host.replace(/^\[(.*)\]$/, '$1'))
+      .refine((host) => isIP(host) !== 0 || host === 'localhost', 'must be an IP address or localhost'),
+    "Address on which the API and a worker's health server listen. `::` listens on IPv6 and IPv4. The image sets it.",
   ),
   port: setting('PORT', port().default(3000), 'Port of the API.'),
   workerHealthPort: setting(
