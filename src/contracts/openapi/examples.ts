@@ -3,6 +3,7 @@ import type { CreatedOrderBody, OrderBody, RepaymentExampleBody } from '../order
 import type {
   TimelineEntryBody,
   SignedWebhookBody,
+  WebhookEndpointBody,
   WebhookEventBody,
   WebhookSelectionBody,
   WebhookTestResult,
@@ -53,7 +54,7 @@ export const approvedOrder: OrderBody = { ...order, status: 'APPROVED', payment_
 
 export const ordersCsv =
   `${CSV_HEAD}${order.id},web-100042,SUCCESSFUL,1234.50,PAY_LATER,2026-11-21T09:00:00.000Z,` +
-  '2026-11-21T09:06:02.117Z,,\r\n';
+  '2026-11-21T09:06:02.117Z,,,PO-2026-11-1042,12.35,2026-11-23\r\n';
 
 export const seller = { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' };
 
@@ -62,6 +63,14 @@ export const repaymentExample: RepaymentExampleBody = {
   instalments: [1, 2, 3].map((month) => ({ due_in_months: month, amount: 411.5 })),
   total_amount: 1234.5,
   annual_interest: 0,
+};
+
+export const webhookEndpoint: WebhookEndpointBody = {
+  origin: 'https://shop.example',
+  state: 'failing',
+  since: '2026-11-21T09:00:00.140Z',
+  last_error: 'Your server answered 503.',
+  next_probe_at: null,
 };
 
 export const webhookEvent: WebhookEventBody = {
@@ -74,6 +83,8 @@ export const webhookEvent: WebhookEventBody = {
   attempts: 10,
   created_at: '2026-11-21T09:00:00.000Z',
   next_attempt_at: null,
+  last_error: 'Your server answered 503.',
+  endpoint: webhookEndpoint,
   content_deleted_at: null,
 };
 
@@ -97,6 +108,7 @@ export const signedWebhook: SignedWebhookBody = {
 
 export const webhookSelection: WebhookSelectionBody = {
   state: 'exhausted',
+  order_id: null,
   created_from: null,
   created_before: '2026-11-22T09:00:00.000Z',
 };
@@ -130,6 +142,8 @@ export const timeline: TimelineEntryBody[] = [
       sequence: 1,
       state: 'pending',
       next_attempt_at: '2026-11-21T09:00:05.212Z',
+      last_error: 'Your server answered 503.',
+      endpoint: webhookEndpoint,
       content_deleted_at: null,
     },
   },
@@ -140,6 +154,7 @@ export const timeline: TimelineEntryBody[] = [
     sequence: 1,
     attempt: 1,
     resend: false,
+    origin: webhookEndpoint.origin,
     ...attempt,
     next_attempt_at: '2026-11-21T09:00:05.212Z',
   },
