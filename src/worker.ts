@@ -40,7 +40,7 @@ import { receiveRequestContext } from './telemetry/current-request-context';
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
 import { createTemporalCalls } from './temporal/calls';
-import { createTemporalClient, temporalSettings } from './temporal/connection';
+import { createTemporalClient, nativeProxy, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import { type OrderWorkflows, createOrderWorkflows } from './temporal/order-workflow-client';
 import { installTemporalRuntime } from './temporal/runtime';
@@ -139,7 +139,7 @@ async function untilIdle(workers: readonly Worker[]): Promise<void> {
 async function connect(temporal: ClientConnectConfig, client: Client, log: Logger): Promise<NativeConnection> {
   for (;;) {
     try {
-      const connection = await NativeConnection.connect(temporal.connectionOptions);
+      const connection = await NativeConnection.connect({ ...temporal.connectionOptions, ...nativeProxy() });
       await ensureSearchAttributes(client).catch((error: unknown) =>
         log.warn(
           { reason: String(error) },

@@ -9,6 +9,7 @@ import {
   retentionSettings,
   workflowSettings,
 } from './order-settings';
+import { createKeyRing } from '../encryption/key-ring';
 import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
 
@@ -91,5 +92,5 @@ export const toAddressPolicy = (production: boolean, allowPrivate: boolean) => (
 type PayloadSettings = Pick<z.infer<typeof settings>, 'encryptPayloads' | 'encryptionKeys'>;
 
 function canEncryptPayloads({ encryptPayloads, encryptionKeys }: PayloadSettings): boolean {
-  return !encryptPayloads || encryptionKeys.length > 0;
+  return !encryptPayloads || createKeyRing(encryptionKeys).firstKey !== undefined;
 }

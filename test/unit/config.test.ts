@@ -75,6 +75,7 @@ test('a worker of the checkout alone needs a hosted checkout', () => {
 const INVALID: Record<string, string> = {
   NODE_ENV: 'live',
   LOG_LEVEL: 'loud',
+  HOST: 'x86_64-conda-linux-gnu',
   PORT: '70000',
   WORKER_HEALTH_PORT: '-1',
   METRICS_ADDRESS: 'nowhere',
@@ -138,7 +139,7 @@ const INVALID: Record<string, string> = {
   WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: 'no',
 };
 // Any string is a valid host.
-const WITHOUT_RULES = ['HOST'];
+const WITHOUT_RULES: string[] = [];
 
 test('every setting that has rules is tested with an invalid value', () => {
   const names = listSettings().map(({ env }) => env);
@@ -354,4 +355,19 @@ describe('loaders for a part of the settings', () => {
     expect(() => loadWorkflowConfig({ UPDATE_TIMEOUT_MS: 'soon' })).toThrow(ConfigError);
     expect(() => loadCheckoutBaseUrl({})).toThrow(/CHECKOUT_BASE_URL is missing$/);
   });
+});
+
+test.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['::', '::'],
+  ['[::]', '::'],
+  ['localhost', 'localhost'],
+])('HOST=%s listens on %s', (HOST, host) => {
+  expect(loadConfig({ ...REQUIRED, HOST }).host).toBe(host);
+});
+
+test('the error names the variable that Kubernetes sets for a Service of the same name', () => {
+  expect(() => loadConfig({ ...REQUIRED, WORKER_HEALTH_PORT: 'tcp://10.0.0.1:80' })).toThrow(
+    /WORKER_HEALTH_PORT must be/,
+  );
 });
