@@ -9,6 +9,8 @@ import { type Html, html, row } from '../../html/html';
 const HALVINGS = 60;
 const PERCENT = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
 
+const APR = html`<abbr title="annual percentage rate">APR</abbr>`;
+
 /**
  * What paying later costs: amount, interest, APR, the applied promotion and the total.
  * @param today the calendar date that the repayments count from
@@ -22,21 +24,23 @@ export function costBox(
   parties: readonly (readonly [role: string, name: string])[] = [],
 ): Html {
   const promotion = describePromotion(offer, today);
-  const { annualInterest: rate = 0 } = offer;
   return html`<section class="cost">
     <h2>${heading}</h2>
     ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}
     ${parties.length > 0 && html`<dl class="parties">${parties.map(([role, name]) => row(role, name))}</dl>`}
-    <dl>
-      ${row('Amount', formatPence(amountPence))}
-      ${row(`Interest${rate > 0 ? ` at ${rate}% a year` : ''}`, formatPence(totalPence(offer) - amountPence))}
-      ${row(
-        html`<abbr title="annual percentage rate">APR</abbr>`,
-        `${PERCENT.format(annualPercentageRate(amountPence, offer.instalments))}%`,
-      )}
-      ${row('Total to repay', formatTotal(offer))}
-    </dl>
+    <dl>${costRows({ amountPence }, offer).map(([label, value]) => row(label === 'APR' ? APR : label, value))}</dl>
   </section>`;
+}
+
+/** The labels and values of `costBox`. */
+export function costRows({ amountPence }: Pick<Order, 'amountPence'>, offer: Offer): [label: string, value: string][] {
+  const { annualInterest: rate = 0, instalments } = offer;
+  return [
+    ['Amount', formatPence(amountPence)],
+    [`Interest${rate > 0 ? ` at ${rate}% a year` : ''}`, formatPence(totalPence(offer) - amountPence)],
+    ['APR', `${PERCENT.format(annualPercentageRate(amountPence, instalments))}%`],
+    ['Total to repay', formatTotal(offer)],
+  ];
 }
 
 /**
@@ -60,12 +64,19 @@ export function annualPercentageRate(amountPence: number, instalments: readonly 
   return Math.round(high * 10) / 10;
 }
 
+/** When each instalment is due, and its amount. @param agreedOn the calendar date of the agreement */
+export function dueDates({ instalments }: Offer, agreedOn: string): [due: string, amount: string][] {
+  return instalments.map(({ dueInMonths, amountPence }) => [
+    formatDate(monthsAfter(agreedOn, dueInMonths)),
+    formatPence(amountPence),
+  ]);
+}
+
 /**
  * A table of the instalments and their due dates.
  * @param agreedOn the calendar date of the agreement
  */
 export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
-  const { instalments } = offer;
   return html`<table>
     <caption class="visually-hidden">
       Repayments
@@ -77,11 +88,11 @@ export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
       </tr>
     </thead>
     <tbody>
-      ${instalments.map(
-        ({ dueInMonths, amountPence }) =>
+      ${dueDates(offer, agreedOn).map(
+        ([due, amount]) =>
           html`<tr>
-            <th scope="row">${formatDate(monthsAfter(agreedOn, dueInMonths))}</th>
-            <td>${formatPence(amountPence)}</td>
+            <th scope="row">${due}</th>
+            <td>${amount}</td>
           </tr>`,
       )}
     </tbody>

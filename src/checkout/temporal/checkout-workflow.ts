@@ -9,6 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CheckoutActivities, CheckoutReport } from './checkout-activities';
+import type { MailActivities } from './mail-activities';
 import { proceedSignal } from './checkout-messages';
 
 const options = {
@@ -16,15 +17,21 @@ const options = {
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 } as const;
-const { findNextStep, askLender, askBank, reportToOrder, settlePayments } =
+const { findNextStep, askLender, askBank, reportToOrder, settlePayments, askForSettlement } =
   proxyActivities<CheckoutActivities>(options);
+
+const { sendDueMails } = proxyActivities<MailActivities>({
+  startToCloseTimeout: '2 minutes',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 minutes' },
+});
 
 const PAY_LATER = { reason: null, paymentTerm: 'PAY_LATER' } as const;
 const PAY_NOW = { reason: null, paymentTerm: 'PAY_NOW' } as const;
 
 /**
  * The customer's way through the hosted checkout: asks the lender for a decision, or the bank for a payment, however
- * long they take; reports the result to the order; and sends money back if the order closed meanwhile.
+ * long they take; reports the result to the order; sends money back if the order closed meanwhile; and asks for the
+ * settlement of a completed order.
  */
 export async function checkoutWorkflow(orderId: string): Promise<void> {
   let mayProceed = true;
@@ -49,8 +56,10 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
     }
   }
 
-  const report = (result: CheckoutReport): Promise<void> =>
-    reportToOrder.executeWithOptions({ summary: `report ${result.event}` }, [orderId, result]);
+  async function report(result: CheckoutReport): Promise<void> {
+    const summary = `report ${result.event}`;
+    if (await reportToOrder.executeWithOptions({ summary }, [orderId, result])) mayProceed = true;
+  }
 
   // Money has to go back even if a person requests the cancellation of this workflow.
   await CancellationScope.nonCancellable(async () => {
@@ -70,8 +79,18 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
         await report({ event: 'completed', actor: 'customer', ...PAY_NOW });
       }
       if (step === 'keep or refund' || result) {
-        await ask(() => settlePayments.executeWithOptions({ summary: 'keep or refund' }, [orderId]));
+        if (await ask(() => settlePayments.executeWithOptions({ summary: 'keep or refund' }, [orderId])))
+          mayProceed = true;
       }
+      if (step === 'ask for the settlement') await ask(() => askForSettlement(orderId));
     }
   });
+}
+
+/**
+ * Writes to the applicant of an order. A workflow of its own, so that nothing waits for the mail server. It ends when no mail
+ * is due: one that cannot be sent is given up after three days.
+ */
+export async function mailWorkflow(orderId: string): Promise<void> {
+  await sendDueMails(orderId);
 }

@@ -1,6 +1,7 @@
-import { isProblem } from '../../contracts/problem';
-import type { PaymentTerm } from '../../domain/order';
+import { Problem, isProblem } from '../../contracts/problem';
+import type { Order, PaymentTerm } from '../../domain/order';
 import { recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } from '../db/applications';
+import { recordLinkRequest } from '../db/mails';
 import { type Applicant, DECISION_REASONS } from '../domain/application';
 import { type Checkout, canAgree } from '../domain/checkout';
 import { holdExpiry } from './hold-expiry';
@@ -84,15 +85,29 @@ export async function agreeToOffer(
   browserDigests: readonly Buffer[],
   at: Date,
 ): Promise<void> {
-  const { id } = checkout.order;
+  const { order } = checkout;
   if (!canAgree(checkout)) return;
   await holdExpiry(deps, checkout, REPORT_WITHIN_MS);
-  if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
+  if (!(await recordAgreement(deps.db, order.id, browserDigests, at))) return;
   try {
-    await deps.core.report(id, 'completed', { paymentTerm: 'PAY_LATER' });
+    await deps.core.report(order.id, 'completed', { paymentTerm: 'PAY_LATER' });
+    if (deps.settlesLater && !order.sandbox && !order.settlement) await proceed(deps, order);
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }
+}
+
+/**
+ * Has a link emailed to the applicant that continues on another device.
+ * @returns false if too many were requested
+ * @throws Problem `service_unavailable`
+ */
+export async function requestLink({ db, workflows }: CheckoutDependencies, order: Order): Promise<boolean> {
+  if (!(await recordLinkRequest(db, order.id))) return false;
+  await workflows.sendMails(order).catch((cause: unknown) => {
+    throw new Problem('service_unavailable', 'The link was not sent.', { cause, retryAfterS: 5 });
+  });
+  return true;
 }
 
 /**

@@ -25,7 +25,7 @@ const pricing = {
   promotions: [{ name: 'Interest free', interestFreeDays: 30, validUntil: '2099-01-31' }],
 };
 const quote = monthlyInstalments(order.amountPence, 3, today, pricing);
-const common = { ...layout, token: '', code: undefined, withdraw: undefined };
+const common = { ...layout, token: '', elsewhere: undefined, mailTo: undefined, withdraw: undefined };
 const lastPayment: Payment = {
   ...{ id: '1', orderId: order.id, bank: 'oak', status: 'refused' },
   ...{ approvedAt: null, ageMs: 0, isOpen: false, sandbox: false },
@@ -51,7 +51,7 @@ const PAGES: [name: string, page: Page][] = [
   ],
   ['the agreement', agreementPage({ ...common, offer: quote, applicant, today, error: undefined })],
   ['a refusal', chooseBankPage({ ...banks, lastPayment, canPayLater: true })],
-  ['the receipt', completePage({ checkout, providerDetails: PROVIDER_DETAILS, code: undefined })],
+  ['the receipt', completePage({ checkout, providerDetails: PROVIDER_DETAILS, elsewhere: undefined })],
 ];
 
 /** Words and amounts that start on one line and end on another, or reach beyond the screen. */

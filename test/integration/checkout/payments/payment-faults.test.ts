@@ -139,15 +139,17 @@ async function run(seed: number) {
   const deps: CheckoutDependencies = {
     core: createOrderCore({ db: unsafeDb, workflows }),
     db: unsafeDb,
-    workflows: { proceed: () => Promise.resolve() },
+    workflows: { proceed: () => Promise.resolve(), sendMails: () => Promise.resolve() },
     payments,
     hasLiveLender: true,
+    settlesLater: false,
     checkoutBaseUrl: 'https://checkout.example',
     log: pino({ level: 'silent' }),
   };
   const activities = createCheckoutActivities({
     db: unsafeDb,
     callLender: () => Promise.reject(new Error('not used')),
+    lenderSettlements: () => undefined,
     payments,
     core: deps.core,
     checkoutBaseUrl: deps.checkoutBaseUrl,
