@@ -10,12 +10,12 @@ import {
 } from '../../../../src/checkout/db/applications';
 import { oldCheckoutDataOf } from '../../../../src/checkout/db/old-checkout-data';
 import {
-  closeApplications,
   findLastPayment,
   findUnfinishedCheckouts,
   insertPayment,
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
+import { closeApplications } from '../../../../src/checkout/db/mails';
 import type { LenderDecision } from '../../../../src/checkout/domain/application';
 import { deleteOldData } from '../../../../src/db/old-data';
 import type { OrderEvent, PaymentTerm } from '../../../../src/domain/order';
@@ -51,13 +51,13 @@ async function orderAfter(...events: OrderEvent[]): Promise<string> {
 const setBrowser = (id: string) =>
   database.db.query('update application set browser_digest = $2 where order_id = $1', [id, BROWSER]);
 /** Deletes old personal data. */
-const purge = (retentionMs: number, limit: number) => {
+const purge = async (retentionMs: number, limit: number): Promise<number> => {
   const kinds = oldCheckoutDataOf({ applicationRetentionMs: retentionMs, sandboxDays: 30 });
-  return deleteOldData(
+  return (await deleteOldData(
     database.db,
     kinds.find(({ name }) => name === 'applications')!,
     limit,
-  );
+  )).deleted;
 };
 const countApplications = async () => (await database.db.query('select from application')).rowCount;
 
@@ -357,7 +357,7 @@ test('unfinished checkouts are found by small indexes, whatever the number of cl
      ) insert into application (order_id, payment_term) select id, 'PAY_LATER' from copy`,
     [order.id],
   );
-  await closeApplications(db);
+  await closeApplications(db, { sandbox: true, live: true });
   await db.query('analyze application, orders');
   const plan = await queryPlan(db, (explaining) => findUnfinishedCheckouts(explaining, 500, PAY_NOW));
   expect(plan).toMatch(/application_open/);
