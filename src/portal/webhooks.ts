@@ -31,8 +31,8 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
   const testSchema = webhookTestRequestSchema(deps.rules);
 
   page('/webhooks', async (visit, ctx) => {
-    const { done: _, ...given } = ctx.query;
-    const query = parse(webhookListQuerySchema, given);
+    const { state, cursor } = ctx.query;
+    const query = parse(webhookListQuerySchema, { state, cursor });
     const { seller } = visit.session;
     const address = await retrieveWebhookEndpoint(deps, seller.id);
     const list = await listWebhooks(deps, seller.id, query);
