@@ -13,9 +13,10 @@ export function announcement(
     envFile,
     apiUrl,
     orderUrl,
+    sellerUrl,
     shopUrl,
     live,
-  }: Record<'dataDir' | 'envFile' | 'apiUrl' | 'orderUrl' | 'shopUrl', string> & {
+  }: Record<'dataDir' | 'envFile' | 'apiUrl' | 'orderUrl' | 'sellerUrl' | 'shopUrl', string> & {
     live: Record<'lender' | 'bank', object | undefined>;
   },
 ): string {
@@ -24,6 +25,7 @@ The order service is up.
 
   Shop          ${shopUrl}/
   Checkout      ${orderUrl}
+  Seller        ${sellerUrl}
   Docs          ${addresses.ORDERS_URL}/docs/
   API           ${addresses.ORDERS_URL}
   Temporal UI   ${addresses.TEMPORAL_UI_URL || 'not started'}
@@ -32,7 +34,8 @@ The order service is up.
   Keys          ${envFile}
 
 Buy something in the shop, or open the checkout of a new order: docs/sellers/testing.md lists what to enter there.
-No money moves, because both belong to a sandbox account. Live accounts: ${live.lender ? 'your lender' : 'no lender'}, ${live.bank ? 'your bank' : 'no bank'}.
+No money moves, because both belong to a sandbox account. The seller's
+link works once, for ten minutes. Live accounts: ${live.lender ? 'your lender' : 'no lender'}, ${live.bank ? 'your bank' : 'no bank'}.
 
 As a seller's developer, follow docs/sellers/quickstart.md, or create an order, retrieve it, cancel it:
 
