@@ -74,7 +74,7 @@ test("one webhook is resent by its button, and another seller's webhook is a 404
   await shop.order({ webhook_url: receiver.url });
   const [id] = await until(async () => {
     const ids = webhookIds(await shop.get(`${WEBHOOKS}?state=exhausted`));
-    return ids.length === 1 && ids;
+    return ids.length === 1 ? ids : undefined;
   }, 'the webhook is given up');
   const action = `${WEBHOOKS}${id}/resend/`;
   expect((await other.submit(WEBHOOKS, action)).status).toBe(404);
