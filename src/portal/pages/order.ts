@@ -67,10 +67,11 @@ function facts(order: OrderBody): Html {
   const time = (at: string | undefined): string | undefined => (at === undefined ? undefined : formatMoment(at));
   return html`<dl class="facts">
     ${row('Order ID', order.id)} ${row('Created', time(order.created_at))} ${row('Completed', time(order.completed_at))}
-    ${row('Cancelled', time(order.cancelled_at))} ${row('Expires', isFinal(order.status) ? undefined : time(order.expires_at))}
+    ${row('Cancelled', time(order.cancelled_at))}
+    ${row('Expires', isFinal(order.status) ? undefined : time(order.expires_at))}
     ${row('Why it is unsuccessful', order.unsuccessful_reason)}
-    ${row('Payment', order.payment_term && TERM_LABELS[order.payment_term])}
-    ${row('Webhooks go to', order.webhook_url)} ${row('Created by', order.source)}
+    ${row('Payment', order.payment_term && TERM_LABELS[order.payment_term])} ${row('Webhooks go to', order.webhook_url)}
+    ${row('Created by', order.source)}
     ${
       settlement &&
       row(
@@ -112,8 +113,8 @@ export function cancelPage(base: string, order: OrderBody, { form }: Actions): H
   const path = `${base}/orders/${order.id}`;
   return html`<h1>Cancel order ${order.reference}?</h1>
     <p>
-      ${formatAmount(order.amount)}, ${STATUS_LABELS[order.status].toLowerCase()}. The customer can no longer complete it, and
-      a payment that is under way goes back. This cannot be undone.
+      ${formatAmount(order.amount)}, ${STATUS_LABELS[order.status].toLowerCase()}. The customer can no longer complete
+      it, and a payment that is under way goes back. This cannot be undone.
     </p>
     ${form(`${path}/cancel/`, html``, html`<button class="danger">Cancel the order</button>`)}
     <p><a href="${path}/">Keep it</a></p>`;
@@ -145,10 +146,13 @@ function timelineEntry(entry: TimelineEntryBody): Html | false {
     entry.type === 'change'
       ? (EVENTS[event] ?? event)
       : `A message was refused, because the order was ${STATUS_LABELS[entry.order_status].toLowerCase()}: ${event}`;
-  const term = entry.type === 'change' && entry.payment_term ? `, ${TERM_LABELS[entry.payment_term].toLowerCase()}` : '';
+  const term =
+    entry.type === 'change' && entry.payment_term ? `, ${TERM_LABELS[entry.payment_term].toLowerCase()}` : '';
   return html`<li>
     <time datetime="${at}">${formatMoment(at)}</time>
-    <span>${what}${term}. <span class="hint">By ${ACTORS[actor] ?? actor}${reason !== null && `: ${reason}`}</span></span>
+    <span
+      >${what}${term}. <span class="hint">By ${ACTORS[actor] ?? actor}${reason !== null && `: ${reason}`}</span></span
+    >
   </li>`;
 }
 
@@ -201,15 +205,15 @@ export function attemptTable(attempts: readonly Attempt[]): Html {
       </thead>
       <tbody>
         ${attempts.map(
-          ({ at, resend, status, error, error_detail: detail, duration_ms: ms, response_body: body }) => html`<tr>
-            <th scope="row">${formatMoment(at)}${resend && ' (resend)'}</th>
-            <td>${status ?? error ?? ''}${detail !== null && html`<span class="hint">${detail}</span>`}</td>
-            <td class="number">${ms} ms</td>
-            <td>${body === '' ? '–' : html`<code>${body.slice(0, 200)}</code>`}</td>
-          </tr>`,
+          ({ at, resend, status, error, error_detail: detail, duration_ms: ms, response_body: body }) =>
+            html`<tr>
+              <th scope="row">${formatMoment(at)}${resend && ' (resend)'}</th>
+              <td>${status ?? error ?? ''}${detail !== null && html`<span class="hint">${detail}</span>`}</td>
+              <td class="number">${ms} ms</td>
+              <td>${body === '' ? '–' : html`<code>${body.slice(0, 200)}</code>`}</td>
+            </tr>`,
         )}
       </tbody>
     </table>
   </div>`;
 }
-

@@ -111,17 +111,18 @@ function ordersTable({ base, orders, waitingFor }: OrdersPage): Html {
       </thead>
       <tbody>
         ${orders.map(
-          (order) => html`<tr>
-            <th scope="row"><a href="${base}/orders/${order.id}/">${order.reference}</a></th>
-            <td class="number">${formatAmount(order.amount)}</td>
-            <td>
-              ${statusBadge(order.status)}
-              ${waitingFor.has(order.id) && html`<span class="waits">${waitingFor.get(order.id)}</span>`}
-            </td>
-            <td>${order.payment_term === undefined ? '–' : TERM_LABELS[order.payment_term]}</td>
-            <td>${formatMoment(order.created_at)}</td>
-            <td>${order.completed_at === undefined ? '–' : formatMoment(order.completed_at)}</td>
-          </tr>`,
+          (order) =>
+            html`<tr>
+              <th scope="row"><a href="${base}/orders/${order.id}/">${order.reference}</a></th>
+              <td class="number">${formatAmount(order.amount)}</td>
+              <td>
+                ${statusBadge(order.status)}
+                ${waitingFor.has(order.id) && html`<span class="waits">${waitingFor.get(order.id)}</span>`}
+              </td>
+              <td>${order.payment_term === undefined ? '–' : TERM_LABELS[order.payment_term]}</td>
+              <td>${formatMoment(order.created_at)}</td>
+              <td>${order.completed_at === undefined ? '–' : formatMoment(order.completed_at)}</td>
+            </tr>`,
         )}
       </tbody>
     </table>

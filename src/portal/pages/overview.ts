@@ -55,12 +55,18 @@ function chart(days: readonly DayOfOrders[]): Html {
     const x = left + index * step + (kind === 'created' ? step * 0.1 : step * 0.5);
     return (
       count > 0 &&
-      html`<rect class="${kind}" x="${round(x)}" y="${round(y(count))}" width="${round(step * 0.38)}"
-        height="${round(y(0) - y(count))}"></rect>`
+      html`<rect
+        class="${kind}"
+        x="${round(x)}"
+        y="${round(y(count))}"
+        width="${round(step * 0.38)}"
+        height="${round(y(0) - y(count))}"
+      ></rect>`
     );
   };
   const label = (day: DayOfOrders | undefined, x: number, anchor: string): Html | false =>
-    day !== undefined && html`<text x="${round(x)}" y="${height - 6}" text-anchor="${anchor}">${formatDay(day.day)}</text>`;
+    day !== undefined &&
+    html`<text x="${round(x)}" y="${height - 6}" text-anchor="${anchor}">${formatDay(day.day)}</text>`;
   return html`<figure>
     <svg viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="chart-title">
       <title id="chart-title">Orders a day: created and completed. The table below has the same numbers.</title>
@@ -94,12 +100,13 @@ function table(days: readonly DayOfOrders[]): Html {
         </thead>
         <tbody>
           ${[...days].reverse().map(
-            ({ day, created, completed, completedPence }) => html`<tr>
-              <th scope="row">${formatDay(day)}</th>
-              <td class="number">${created}</td>
-              <td class="number">${completed}</td>
-              <td class="number">${formatPence(completedPence)}</td>
-            </tr>`,
+            ({ day, created, completed, completedPence }) =>
+              html`<tr>
+                <th scope="row">${formatDay(day)}</th>
+                <td class="number">${created}</td>
+                <td class="number">${completed}</td>
+                <td class="number">${formatPence(completedPence)}</td>
+              </tr>`,
           )}
         </tbody>
       </table>
