@@ -1,15 +1,6 @@
 const ZONE = 'Europe/London';
-const MOMENT = new Intl.DateTimeFormat('en-GB', {
-  ...{ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
-  ...{ timeZone: ZONE, timeZoneName: 'short' },
-});
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: ZONE });
 const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', hourCycle: 'h23', timeZone: ZONE });
-
-/** London time with its zone, such as `28 Nov 2026, 14:05 GMT`. @param at ISO 8601 */
-export function formatMoment(at: string): string {
-  return MOMENT.format(new Date(at));
-}
 
 /** `28 Nov 2026` @param date ISO 8601, a date or a time */
 export function formatDay(date: string): string {

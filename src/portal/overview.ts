@@ -1,7 +1,7 @@
-import { html, type Html } from '../../html/html';
-import { formatPence } from '../../domain/money';
-import type { DayOfOrders, Overview } from '../../orders/overview';
-import { formatDay, formatDuration } from '../format';
+import { html, type Html } from '../html/html';
+import { formatPence } from '../domain/money';
+import type { DayOfOrders, Overview } from '../orders/overview';
+import { formatDay, formatDuration } from './format';
 
 /** Something that a person should look at. */
 export interface Attention {
@@ -16,8 +16,7 @@ const CHART = { width: 720, height: 180, left: 40, bottom: 24, top: 10 };
 export function overviewPage(base: string, overview: Overview, attention: readonly Attention[]): Html {
   const { created, completed, completedPence, conversion, medianMs } = overview;
   const share = conversion === null ? '–' : `${(100 * conversion).toFixed(1)}%`;
-  return html`<h1>Overview</h1>
-    <section aria-labelledby="attention">
+  return html`<section aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
       ${
         attention.length === 0

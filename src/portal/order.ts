@@ -1,22 +1,16 @@
-import { html, type Html } from '../../html/html';
-import type { OrderBody } from '../../contracts/order-schemas';
-import type { TimelineEntryBody } from '../../contracts/webhook-schemas';
-import { type OrderEvent, isFinal, transition } from '../../domain/order';
-import { formatMoment } from '../format';
-import { STATUS_LABELS, TERM_LABELS, formatAmount, statusBadge } from './orders';
+import { html, type Html } from '../html/html';
+import type { OrderBody } from '../contracts/order-schemas';
+import type { TimelineEntryBody } from '../contracts/webhook-schemas';
+import { type OrderEvent, isFinal, transition } from '../domain/order';
+import type { Visit } from './context';
+import { form, time } from './layout';
+import { STATUS_LABELS, TERM_LABELS, formatAmount, statusBadge } from './orders-list';
 
 type Change = Extract<TimelineEntryBody, { type: 'change' }>;
 type Attempt = Extract<TimelineEntryBody, { type: 'webhook_attempt' }>;
 
-/** The forms of a page, for a session that may act. */
-export interface Actions {
-  /** A form with a button and the session's token. */
-  form: (action: string, fields: Html, button: Html) => Html;
-}
-
 export interface OrderPage {
-  /** Where the seller's pages begin. */
-  base: string;
+  visit: Visit;
   order: OrderBody;
   /** Oldest first. */
   timeline: readonly TimelineEntryBody[];
@@ -24,8 +18,6 @@ export interface OrderPage {
   hasMore: boolean;
   /** What the open order waits for. */
   waitingFor: string | undefined;
-  /** Undefined in a session that may only read. */
-  actions: Actions | undefined;
 }
 
 /** What a seller of a sandbox account can simulate, and its button. */
@@ -39,15 +31,12 @@ export const SIMULATIONS = {
 const SIMULATED = Object.keys(SIMULATIONS) as (keyof typeof SIMULATIONS)[];
 
 export function orderPage(page: OrderPage): Html {
-  const { base, order, timeline, hasMore, waitingFor, actions } = page;
-  const path = `${base}/orders/${order.id}`;
-  return html`<p><a href="${base}/orders/">Orders</a></p>
-    <h1>Order ${order.reference}</h1>
-    <p class="headline">
+  const { visit, order, timeline, hasMore, waitingFor } = page;
+  return html`<p class="headline">
       <strong>${formatAmount(order.amount)}</strong> ${statusBadge(order.status)}
       ${waitingFor !== undefined && html`<span class="waits">${waitingFor}</span>`}
     </p>
-    ${facts(order)} ${actions && orderActions(order, path, actions)}
+    ${facts(order)} ${!visit.session.readOnly && orderActions(visit, order)}
     <section aria-labelledby="timeline">
       <h2 id="timeline">Timeline</h2>
       <ol class="timeline">
@@ -64,11 +53,11 @@ function facts(order: OrderBody): Html {
     value !== undefined &&
     html`<dt>${name}</dt>
       <dd>${value}</dd>`;
-  const time = (at: string | undefined): string | undefined => (at === undefined ? undefined : formatMoment(at));
+  const moment = (at: string | undefined): Html | undefined => (at === undefined ? undefined : time(at));
   return html`<dl class="facts">
-    ${row('Order ID', order.id)} ${row('Created', time(order.created_at))} ${row('Completed', time(order.completed_at))}
-    ${row('Cancelled', time(order.cancelled_at))}
-    ${row('Expires', isFinal(order.status) ? undefined : time(order.expires_at))}
+    ${row('Order ID', order.id)} ${row('Created', moment(order.created_at))} ${row('Completed', moment(order.completed_at))}
+    ${row('Cancelled', moment(order.cancelled_at))}
+    ${row('Expires', isFinal(order.status) ? undefined : moment(order.expires_at))}
     ${row('Why it is unsuccessful', order.unsuccessful_reason)}
     ${row('Payment', order.payment_term && TERM_LABELS[order.payment_term])} ${row('Webhooks go to', order.webhook_url)}
     ${row('Created by', order.source)}
@@ -84,22 +73,23 @@ function facts(order: OrderBody): Html {
   </dl>`;
 }
 
-function orderActions(order: OrderBody, path: string, { form }: Actions): Html | false {
+function orderActions(visit: Visit, order: OrderBody): Html | false {
   const canCancel = !isFinal(order.status);
   const possible = order.sandbox === true ? SIMULATED.filter((event) => transition(order.status, event)) : [];
   return (
     (canCancel || possible.length > 0) &&
     html`<section class="actions" aria-label="Actions">
-      ${canCancel && html`<a class="button secondary" href="${path}/cancel/">Cancel this order…</a>`}
+      ${canCancel && html`<a class="button secondary" href="${visit.path}/orders/${order.id}/cancel/">Cancel this order…</a>`}
       ${
         possible.length > 0 &&
         html`<fieldset>
           <legend>Simulate, in this sandbox account</legend>
           ${possible.map((event) =>
             form(
-              `${path}/simulate/`,
-              html`<input type="hidden" name="event" value="${event}" />`,
-              html`<button class="secondary">${SIMULATIONS[event]}</button>`,
+              visit,
+              `/orders/${order.id}/simulate/`,
+              html`<input type="hidden" name="event" value="${event}" />
+                <button class="secondary">${SIMULATIONS[event]}</button>`,
             ),
           )}
         </fieldset>`
@@ -109,15 +99,14 @@ function orderActions(order: OrderBody, path: string, { form }: Actions): Html |
 }
 
 /** Asks before an order is cancelled. */
-export function cancelPage(base: string, order: OrderBody, { form }: Actions): Html {
-  const path = `${base}/orders/${order.id}`;
-  return html`<h1>Cancel order ${order.reference}?</h1>
-    <p>
+export function cancelPage(visit: Visit, order: OrderBody): Html {
+  const path = `/orders/${order.id}`;
+  return html`<p>
       ${formatAmount(order.amount)}, ${STATUS_LABELS[order.status].toLowerCase()}. The customer can no longer complete
       it, and a payment that is under way goes back. This cannot be undone.
     </p>
-    ${form(`${path}/cancel/`, html``, html`<button class="danger">Cancel the order</button>`)}
-    <p><a href="${path}/">Keep it</a></p>`;
+    ${form(visit, `${path}/cancel/`, html`<button class="danger">Cancel the order</button>`)}
+    <p><a href="${visit.path}${path}/">Keep it</a></p>`;
 }
 
 const EVENTS: Record<string, string> = {
@@ -149,14 +138,14 @@ function timelineEntry(entry: TimelineEntryBody): Html | false {
   const term =
     entry.type === 'change' && entry.payment_term ? `, ${TERM_LABELS[entry.payment_term].toLowerCase()}` : '';
   return html`<li>
-    <time datetime="${at}">${formatMoment(at)}</time>
+    ${time(at)}
     <span
       >${what}${term}. <span class="hint">By ${ACTORS[actor] ?? actor}${reason !== null && `: ${reason}`}</span></span
     >
   </li>`;
 }
 
-function webhooks({ base, order, timeline, actions }: OrderPage): Html {
+function webhooks({ visit, order, timeline }: OrderPage): Html {
   const sent = timeline.filter((entry): entry is Change => entry.type === 'change' && entry.webhook !== null);
   const attemptsOf = (id: string): Attempt[] =>
     timeline.filter((entry): entry is Attempt => entry.type === 'webhook_attempt' && entry.webhook_id === id);
@@ -175,24 +164,22 @@ function webhooks({ base, order, timeline, actions }: OrderPage): Html {
     return html`<article class="webhook">
       <h3>${sequence}. ${STATUS_LABELS[to]} <span class="badge ${state}">${state}</span></h3>
       ${error !== null && html`<p class="error">${error}</p>`}
-      ${next !== null && html`<p>Next attempt: ${formatMoment(next)}</p>`}
-      ${deleted !== null && html`<p class="hint">Its body and attempts were deleted on ${formatMoment(deleted)}.</p>`}
+      ${next !== null && html`<p>Next attempt: ${time(next)}</p>`}
+      ${deleted !== null && html`<p class="hint">Its body and attempts were deleted on ${time(deleted)}.</p>`}
       ${attempts.length > 0 && attemptTable(attempts)}
       ${
-        actions &&
         deleted === null &&
-        actions.form(
-          `${base}/webhooks/${id}/resend/`,
-          html`<input type="hidden" name="order" value="${order.id}" />`,
-          html`<button class="secondary">Resend</button>`,
+        form(
+          visit,
+          `/orders/${order.id}/resend/${id}/`,
+          html`<button class="secondary" aria-label="Resend webhook ${sequence}">Resend</button>`,
         )
       }
     </article>`;
   }
 }
 
-/** Also for the page of webhooks. */
-export function attemptTable(attempts: readonly Attempt[]): Html {
+function attemptTable(attempts: readonly Attempt[]): Html {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Attempts">
     <table class="list">
       <thead>
@@ -207,7 +194,7 @@ export function attemptTable(attempts: readonly Attempt[]): Html {
         ${attempts.map(
           ({ at, resend, status, error, error_detail: detail, duration_ms: ms, response_body: body }) =>
             html`<tr>
-              <th scope="row">${formatMoment(at)}${resend && ' (resend)'}</th>
+              <th scope="row">${time(at)}${resend && ' (resend)'}</th>
               <td>${status ?? error ?? ''}${detail !== null && html`<span class="hint">${detail}</span>`}</td>
               <td class="number">${ms} ms</td>
               <td>${body === '' ? '–' : html`<code>${body.slice(0, 200)}</code>`}</td>

@@ -1,8 +1,8 @@
-import { html, type Html } from '../../html/html';
-import type { OrderBody } from '../../contracts/order-schemas';
-import { formatPence } from '../../domain/money';
-import { ORDER_STATUSES, PAYMENT_TERMS, type OrderStatus, type PaymentTerm } from '../../domain/order';
-import { formatMoment } from '../format';
+import { html, type Html } from '../html/html';
+import type { OrderBody } from '../contracts/order-schemas';
+import { formatPence } from '../domain/money';
+import { ORDER_STATUSES, PAYMENT_TERMS, type OrderStatus, type PaymentTerm } from '../domain/order';
+import { time } from './layout';
 
 export const STATUS_LABELS: Record<OrderStatus, string> = {
   CREATED: 'Created',
@@ -51,8 +51,7 @@ export function searchQuery(search: OrderSearch, more: Record<string, string> = 
 
 export function ordersPage(page: OrdersPage): Html {
   const { base, search, orders, cursor, isContinued, note } = page;
-  return html`<h1>Orders</h1>
-    ${searchForm(base, search)} ${note !== undefined && html`<p class="message" role="status">${note}</p>`}
+  return html`${searchForm(base, search)} ${note !== undefined && html`<p class="message" role="status">${note}</p>`}
     ${
       orders.length === 0
         ? emptyState(base, searchQuery(search) !== '')
@@ -66,7 +65,7 @@ export function ordersPage(page: OrdersPage): Html {
 }
 
 function searchForm(base: string, { q, status, term, by, from, to }: OrderSearch): Html {
-  return html`<form class="filters" method="get" action="${base}/orders/" role="search">
+  return html`<form class="search" method="get" action="${base}/orders/" role="search">
     <div class="field wide">
       <label for="q">Reference, order ID or amount</label><input id="q" name="q" value="${q}" autocomplete="off" />
     </div>
@@ -120,8 +119,8 @@ function ordersTable({ base, orders, waitingFor }: OrdersPage): Html {
                 ${waitingFor.has(order.id) && html`<span class="waits">${waitingFor.get(order.id)}</span>`}
               </td>
               <td>${order.payment_term === undefined ? '–' : TERM_LABELS[order.payment_term]}</td>
-              <td>${formatMoment(order.created_at)}</td>
-              <td>${order.completed_at === undefined ? '–' : formatMoment(order.completed_at)}</td>
+              <td>${time(order.created_at)}</td>
+              <td>${order.completed_at === undefined ? '–' : time(order.completed_at)}</td>
             </tr>`,
         )}
       </tbody>
