@@ -30,6 +30,8 @@ import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
 import { createOrderWorkflows } from './temporal/order-workflow-client';
+import { toPortalUrl } from './orders/portal-sessions';
+import { createPortal } from './portal/portal';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
 /** The maximum time that the start waits for the schema check. */
@@ -50,7 +52,8 @@ export async function startServer(
   const lenders = lendersOf(config);
   const { sandbox } = lenders;
   const payments = guardPayments(paymentProvidersOf(config, db), { log });
-  const providers = { payments, hasLiveLender: lenders.live !== undefined };
+  const hasLiveLender = lenders.live !== undefined;
+  const providers = { payments, hasLiveLender, settlesLater: lenders.live?.settlementOf !== undefined };
   const deps = {
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
@@ -83,6 +86,7 @@ export async function startServer(
         lenders: { sandbox, live: lenders.live },
         sandboxBank: payments.sandbox,
       }),
+    portal: createPortal({ deps, ...common, readSecret: () => findServiceSecret(db, keys, 'portal') }),
     quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
@@ -141,6 +145,7 @@ function createOrderDependencies(
     },
     breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
+    portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
     expiresAfterMs: orderExpiryMs(config),
     log,
   } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;

@@ -4,7 +4,7 @@ import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderRules } from '../contracts/fields';
 import type { StoredOrder } from '../db/find-orders';
 import type { Seller } from '../db/sellers';
-import type { Order } from '../domain/order';
+import { type Order, settlementOf } from '../domain/order';
 import {
   createOrderRequestSchema,
   idempotencyKeySchema,
@@ -179,14 +179,15 @@ function createSchemas(rules: OrderRules) {
   };
 }
 
-const etagOf = ({ version }: Order): string => `"${version}"`;
+/** A settlement comes without a new version. */
+const etagOf = (order: Order): string => `"${order.version}${settlementOf(order) ? '-settled' : ''}"`;
 
 /** The versions that If-Match names; undefined without the header, or if it names any. A weak ETag never matches. */
 function ifMatchOf(ctx: Context): number[] | undefined {
   const header = ctx.get('If-Match').trim();
   if (header === '' || header === '*') return undefined;
   return header.split(',').flatMap((etag) => {
-    const [, version] = /^"(\d{1,9})"$/.exec(etag.trim()) ?? [];
+    const [, version] = /^"(\d{1,9})(?:-settled)?"$/.exec(etag.trim()) ?? [];
     return version === undefined ? [] : [Number(version)];
   });
 }
