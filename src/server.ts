@@ -86,7 +86,10 @@ export async function startServer(
         lenders: { sandbox, live: lenders.live },
         sandboxBank: payments.sandbox,
       }),
-    portal: createPortal({ deps, ...common, readSecret: () => findServiceSecret(db, keys, 'portal') }),
+    portal: createPortal({
+      ...{ deps, ...common, waitingFor: () => Promise.resolve(new Map()) },
+      readSecret: () => findServiceSecret(db, keys, 'portal'),
+    }),
     quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,

@@ -55,8 +55,8 @@ function facts(order: OrderBody): Html {
       <dd>${value}</dd>`;
   const moment = (at: string | undefined): Html | undefined => (at === undefined ? undefined : time(at));
   return html`<dl class="facts">
-    ${row('Order ID', order.id)} ${row('Created', moment(order.created_at))} ${row('Completed', moment(order.completed_at))}
-    ${row('Cancelled', moment(order.cancelled_at))}
+    ${row('Order ID', order.id)} ${row('Created', moment(order.created_at))}
+    ${row('Completed', moment(order.completed_at))} ${row('Cancelled', moment(order.cancelled_at))}
     ${row('Expires', isFinal(order.status) ? undefined : moment(order.expires_at))}
     ${row('Why it is unsuccessful', order.unsuccessful_reason)}
     ${row('Payment', order.payment_term && TERM_LABELS[order.payment_term])} ${row('Webhooks go to', order.webhook_url)}

@@ -52,16 +52,16 @@ export function searchQuery(search: OrderSearch, more: Record<string, string> = 
 export function ordersPage(page: OrdersPage): Html {
   const { base, search, orders, cursor, isContinued, note } = page;
   return html`${searchForm(base, search)} ${note !== undefined && html`<p class="message" role="status">${note}</p>`}
-    ${
-      orders.length === 0
-        ? emptyState(base, searchQuery(search) !== '')
-        : html`${ordersTable(page)}
-            <nav class="pages" aria-label="Pages">
-              ${isContinued && html`<a href="${base}/orders/${searchQuery(search)}">First page</a>`}
-              ${cursor !== null && html`<a rel="next" href="${base}/orders/${searchQuery(search, { cursor })}">Next page</a>`}
-              <a href="${base}/orders.csv${searchQuery(search)}" download>Download all of this selection as CSV</a>
-            </nav>`
-    }`;
+  ${
+    orders.length === 0
+      ? emptyState(base, searchQuery(search) !== '')
+      : html`${ordersTable(page)}
+          <nav class="pages" aria-label="Pages">
+            ${isContinued && html`<a href="${base}/orders/${searchQuery(search)}">First page</a>`}
+            ${cursor !== null && html`<a rel="next" href="${base}/orders/${searchQuery(search, { cursor })}">Next page</a>`}
+            <a href="${base}/orders.csv${searchQuery(search)}" download>Download all of this selection as CSV</a>
+          </nav>`
+  }`;
 }
 
 function searchForm(base: string, { q, status, term, by, from, to }: OrderSearch): Html {

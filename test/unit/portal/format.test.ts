@@ -1,4 +1,4 @@
-import { formatDuration, formatMoment, startOfDay } from '../../../src/portal/format';
+import { formatDuration, startOfDay } from '../../../src/portal/format';
 
 test.each([
   ['2026-11-28', {}, '2026-11-28T00:00:00.000Z'],
@@ -11,11 +11,6 @@ test.each([
   ['2026-10-25', { daysLater: 1 }, '2026-10-26T00:00:00.000Z'],
 ])('the day %s in London, with %j, begins at %s', (date, options, expected) => {
   expect(startOfDay(date, options)).toBe(expected);
-});
-
-test('a time is shown in London, with its zone and year', () => {
-  expect(formatMoment('2026-07-01T12:00:00.000Z')).toBe('1 Jul 2026, 13:00 BST');
-  expect(formatMoment('2027-01-01T12:00:00.000Z')).toBe('1 Jan 2027, 12:00 GMT');
 });
 
 test.each([

@@ -1,15 +1,16 @@
 import { toOrderBody } from '../../../src/contracts/order-mapper';
 import type { TimelineEntryBody } from '../../../src/contracts/webhook-schemas';
-import { html } from '../../../src/html/html';
-import { type Actions, orderPage } from '../../../src/portal/pages/order';
-import { type OrderSearch, ordersPage, searchQuery } from '../../../src/portal/pages/orders';
-import { overviewPage } from '../../../src/portal/pages/overview';
+import type { Visit } from '../../../src/portal/context';
+import { orderPage } from '../../../src/portal/order';
+import { type OrderSearch, ordersPage, searchQuery } from '../../../src/portal/orders-list';
+import { overviewPage } from '../../../src/portal/overview';
 import type { Order, OrderEvent } from '../../../src/domain/order';
 import { ORDER, applyEvents } from '../../support/domain-orders';
 
 const EMPTY: OrderSearch = { q: '', status: '', term: '', by: 'created', from: '', to: '' };
 const HOSTILE = '"><script>alert(1)</script>';
-const actions: Actions = { form: (action, fields, button) => html`<form action="${action}">${fields}${button}</form>` };
+const visitOf = (readOnly: boolean) => ({ session: { readOnly }, path: '/portal', token: 'token' }) as unknown as Visit;
+const visit = visitOf(false);
 const anOrder = (fields: Partial<Order> = {}, events: OrderEvent[] = []): Order =>
   applyEvents({ ...ORDER, ...fields }, ...events);
 const bodyOf = (order = anOrder()) => toOrderBody(order, 'https://pay.example');
@@ -33,21 +34,21 @@ test('nothing that a customer, seller, lender or receiver controls becomes marku
     },
   } as unknown as TimelineEntryBody;
   const timeline = [change, attempt];
-  const { text } = orderPage({ base: '/portal', order, timeline, hasMore: false, waitingFor: HOSTILE, actions });
+  const { text } = orderPage({ visit, order, timeline, hasMore: false, waitingFor: HOSTILE });
   const list = ordersPage(pageOf([order], { ...EMPTY, q: HOSTILE })).text;
   expect(text.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(8);
   expect(`${text}${list}`).not.toContain('<script');
 });
 
 test('a session that may only read has no form and no button on an order', () => {
-  const page = { base: '/portal', order: bodyOf(), timeline: [], hasMore: false, waitingFor: undefined };
-  expect(orderPage({ ...page, actions: undefined }).text).not.toMatch(/<form|<button|cancel/);
-  expect(orderPage({ ...page, actions }).text).toContain('/cancel/');
+  const page = { order: bodyOf(), timeline: [], hasMore: false, waitingFor: undefined };
+  expect(orderPage({ ...page, visit: visitOf(true) }).text).not.toMatch(/<form|<button|cancel/);
+  expect(orderPage({ ...page, visit }).text).toContain('/cancel/');
 });
 
 test('only what the status allows can be simulated, and only in a sandbox account', () => {
   const buttons = (order: Order): string[] => {
-    const page = { base: '', order: bodyOf(order), timeline: [], hasMore: false, waitingFor: undefined, actions };
+    const page = { visit, order: bodyOf(order), timeline: [], hasMore: false, waitingFor: undefined };
     return [...orderPage(page).text.matchAll(/name="event" value="(\w+)"/g)].map(([, event]) => event!);
   };
   expect(buttons(anOrder({ sandbox: true }))).toEqual(['signup_started', 'expired']);
