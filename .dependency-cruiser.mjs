@@ -8,7 +8,7 @@
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'portal', 'html', 'cli'].map((name) => [
+    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'portal', 'html', 'mail', 'cli'].map((name) => [
       name,
       `^src/${name}/`,
     ]),
@@ -79,7 +79,17 @@ const LAYERS = {
   api: ['domain', 'contracts', 'db', 'postgres', 'telemetry', 'orders', 'concurrency', 'package'],
   'order-core': ['domain', 'contracts', 'db', 'postgres', 'orders', 'temporal:type'],
   checkout: [
-    ...['domain', 'contracts', 'concurrency', 'postgres', 'telemetry', 'html', 'order-core', 'checkout-messages'],
+    ...[
+      'domain',
+      'contracts',
+      'concurrency',
+      'postgres',
+      'telemetry',
+      'html',
+      'mail',
+      'order-core',
+      'checkout-messages',
+    ],
     ...['calls', 'checkout-workflow:type'],
   ],
   'checkout-messages': [],
@@ -87,6 +97,7 @@ const LAYERS = {
   html: [],
   // The seller's page: the use cases, as the API has them.
   portal: ['domain', 'contracts', 'postgres', 'html', 'orders'],
+  mail: ['html', 'postgres'],
   providers: ['checkout', 'config:type', 'postgres:type'],
   cli: [
     ...['domain', 'contracts', 'encryption', 'db', 'postgres', 'webhooks', 'telemetry', 'calls', 'temporal', 'orders'],
@@ -117,6 +128,7 @@ const PACKAGES = {
   '@temporalio/worker': ['temporal', 'telemetry', 'activities', 'entry'],
   '@opentelemetry/api': ['telemetry'],
   'prom-client': ['telemetry'],
+  nodemailer: ['mail'],
   commander: ['cli', 'entry', 'tools'],
 };
 

@@ -20,6 +20,7 @@ import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
+import { mailAccountsOf } from './mail/mailer';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-order';
 import { createOrderStarter } from './orders/start-orders';
@@ -31,6 +32,7 @@ import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
 import { createOrderWorkflows } from './temporal/order-workflow-client';
 import { toPortalUrl } from './orders/portal-sessions';
+import { waitingFor } from './checkout/db/waiting-for';
 import { createPortal } from './portal/portal';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
@@ -84,10 +86,11 @@ export async function startServer(
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
         settings: config.hostedCheckout,
         lenders: { sandbox, live: lenders.live },
+        mails: mailAccountsOf(config),
         sandboxBank: payments.sandbox,
       }),
     portal: createPortal({
-      ...{ deps, ...common, waitingFor: () => Promise.resolve(new Map()) },
+      ...{ deps, ...common, waitingFor: (ids, format) => waitingFor(db, ids, format) },
       readSecret: () => findServiceSecret(db, keys, 'portal'),
     }),
     quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),

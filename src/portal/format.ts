@@ -19,7 +19,7 @@ export function startOfDay(date: string, { daysLater = 0 } = {}): string {
 /** A duration in its two largest units: `3 days 4 h`, `12 min`. */
 export function formatDuration(ms: number): string {
   const minutes = Math.round(ms / 60_000);
-  if (minutes < 1) return 'less than a minute';
+  if (minutes < 1) return '< 1 min';
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
   if (hours < 24) return `${hours} h ${minutes % 60} min`;

@@ -91,6 +91,9 @@ const TIME = new Intl.DateTimeFormat('en-GB', {
   ...{ timeZone: 'Europe/London', timeZoneName: 'short' },
 });
 
+/** A time in British time, with its zone. */
+export const formatTime = (at: Date): string => TIME.format(at);
+
 /** A time of the API, in British time. */
 export function time(iso: string): Html {
   return html`<time datetime="${iso}">${TIME.format(new Date(iso))}</time>`;

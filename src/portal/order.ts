@@ -5,6 +5,7 @@ import { type OrderEvent, isFinal, transition } from '../domain/order';
 import type { Visit } from './context';
 import { form, time } from './layout';
 import { STATUS_LABELS, TERM_LABELS, formatAmount, statusBadge } from './orders-list';
+import { STATES } from './webhooks';
 
 type Change = Extract<TimelineEntryBody, { type: 'change' }>;
 type Attempt = Extract<TimelineEntryBody, { type: 'webhook_attempt' }>;
@@ -68,7 +69,7 @@ function facts(order: OrderBody): Html {
         html`${settlement.payout_date}, reference ${settlement.reference}, fee ${formatAmount(settlement.fee)}`,
       )
     }
-    <dt><label for="link">The customer's link</label></dt>
+    <dt><label for="link">The customer’s link</label></dt>
     <dd><input id="link" class="copy" readonly value="${order.order_url}" /></dd>
   </dl>`;
 }
@@ -162,8 +163,8 @@ function webhooks({ visit, order, timeline }: OrderPage): Html {
     if (one === null) return false;
     const { id, sequence, state, next_attempt_at: next, last_error: error, content_deleted_at: deleted } = one;
     return html`<article class="webhook">
-      <h3>${sequence}. ${STATUS_LABELS[to]} <span class="badge ${state}">${state}</span></h3>
-      ${error !== null && html`<p class="error">${error}</p>`}
+      <h3>Webhook ${sequence}: ${STATUS_LABELS[to]} <span class="badge ${state}">${STATES[state]}</span></h3>
+      ${error !== null && html`<p class="${attempts.length > 0 ? 'error' : ''}">${error}</p>`}
       ${next !== null && html`<p>Next attempt: ${time(next)}</p>`}
       ${deleted !== null && html`<p class="hint">Its body and attempts were deleted on ${time(deleted)}.</p>`}
       ${attempts.length > 0 && attemptTable(attempts)}

@@ -67,7 +67,7 @@ export function ordersPage(page: OrdersPage): Html {
 function searchForm(base: string, { q, status, term, by, from, to }: OrderSearch): Html {
   return html`<form class="search" method="get" action="${base}/orders/" role="search">
     <div class="field wide">
-      <label for="q">Reference, order ID or amount</label><input id="q" name="q" value="${q}" autocomplete="off" />
+      <label for="q">Reference, ID or amount</label><input id="q" name="q" value="${q}" autocomplete="off" />
     </div>
     ${select('status', 'Status', status, [['', 'All'], ...ORDER_STATUSES.map((one) => [one, STATUS_LABELS[one]] as const)])}
     ${select('term', 'Payment', term, [['', 'All'], ...PAYMENT_TERMS.map((one) => [one, TERM_LABELS[one]] as const)])}
@@ -77,8 +77,7 @@ function searchForm(base: string, { q, status, term, by, from, to }: OrderSearch
     ])}
     <div class="field"><label for="from">From</label><input id="from" name="from" type="date" value="${from}" /></div>
     <div class="field"><label for="to">To</label><input id="to" name="to" type="date" value="${to}" /></div>
-    <button>Search</button>
-    <a href="${base}/orders/">Clear</a>
+    <div class="inline"><button>Search</button> <a href="${base}/orders/">Clear</a></div>
   </form>`;
 }
 

@@ -17,16 +17,20 @@ import type { Context, Routes, Visit } from './context';
 import { parse } from './fields';
 import { startOfDay } from './format';
 import { cancelPage, orderPage } from './order';
+import { formatTime } from './layout';
 import { type OrderSearch, formatAmount, ordersPage } from './orders-list';
 import { type Attention, overviewPage } from './overview';
 
-/** What open orders wait for, in words, by their ids; nothing without the hosted checkout. */
-export type WaitingFor = (orderIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+/** What open orders wait for, in words, by their ids. */
+export type WaitingFor = (
+  orderIds: readonly string[],
+  format: (time: Date) => string,
+) => Promise<ReadonlyMap<string, string>>;
 
 const PAGE = 50;
 /** Of a timeline that a page shows. The rest is in the API. */
 const ENTRIES = 100;
-const AMOUNT = /^£?\s*(\d{1,3}(?:,\d{3})+|\d+)(\.\d{1,2})?$/;
+const AMOUNT = /^£?\s*((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The overview, the list of orders, and the page of an order. */
@@ -37,7 +41,10 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
     return toOrderBody(order, deps.checkoutBaseUrl);
   };
   const waits = async (orders: readonly OrderBody[]) =>
-    waitingFor(orders.filter(({ status }) => !isFinal(status)).map(({ id }) => id));
+    waitingFor(
+      orders.filter(({ status }) => !isFinal(status)).map(({ id }) => id),
+      formatTime,
+    );
 
   page('/overview', async ({ session, path }) => {
     const [summary, attention] = await Promise.all([
@@ -145,11 +152,13 @@ async function find(deps: OrderDependencies, sellerId: string, search: OrderSear
     return { orders: order ? [toOrderBody(order, deps.checkoutBaseUrl)] : [], next: null, note: undefined };
   }
   const found = await list(selection);
-  const [, pounds, pence = ''] = AMOUNT.exec(q) ?? [];
-  const amount = pounds === undefined ? undefined : poundsToPence(Number(pounds.replaceAll(',', '') + pence));
+  const [, digits] = AMOUNT.exec(q) ?? [];
+  const amount = digits === undefined ? undefined : poundsToPence(Number(digits.replaceAll(',', '')));
   if (found.orders.length > 0 || amount === undefined) return found;
-  const { reference: _, ...others } = selection;
-  return list({ ...others, amount }, `Orders of ${formatAmount(amount / 100)}. No order has the reference ${q}.`);
+  return list(
+    { ...selection, reference: undefined, amount },
+    `Orders of ${formatAmount(amount / 100)}. No order has the reference ${q}.`,
+  );
 }
 
 /** Endpoints that do not accept webhooks, and webhooks that were given up in the last 30 days. */
