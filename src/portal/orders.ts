@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { simulateRequestSchema } from '../contracts/request-schemas';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderBody } from '../contracts/order-schemas';
-import { poundsToPence } from '../domain/money';
+import { formatPence, poundsToPence } from '../domain/money';
 import { ORDER_STATUSES, PAYMENT_TERMS, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
 import { cancelOrder, simulateProgress } from '../orders/change-order';
@@ -18,7 +18,7 @@ import { parse } from './fields';
 import { startOfDay } from './format';
 import { cancelPage, orderPage } from './order';
 import { formatTime } from './layout';
-import { type OrderSearch, formatAmount, ordersPage } from './orders-list';
+import { type OrderSearch, ordersPage } from './orders-list';
 import { type Attention, overviewPage } from './overview';
 
 /** What open orders wait for, in words, by their ids. */
@@ -28,6 +28,8 @@ export type WaitingFor = (
 ) => Promise<ReadonlyMap<string, string>>;
 
 const PAGE = 50;
+/** A search by payment term goes back this far unless a date is given: no index has the term. */
+const TERM_DAYS = 90;
 /** Of a timeline that a page shows. The rest is in the API. */
 const ENTRIES = 100;
 const AMOUNT = /^£?\s*((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)$/;
@@ -127,7 +129,8 @@ function searchOf(query: Context['query']): OrderSearch {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function selectionOf({ q, status, term, by, from, to }: OrderSearch): OrderSelection {
-  const since = from === '' ? undefined : startOfDay(from);
+  const longAgo = new Date(Date.now() - TERM_DAYS * 86_400_000).toISOString();
+  const since = from !== '' ? startOfDay(from) : term === '' ? undefined : longAgo;
   const before = to === '' ? undefined : startOfDay(to, { daysLater: 1 });
   return {
     limit: PAGE,
@@ -151,13 +154,17 @@ async function find(deps: OrderDependencies, sellerId: string, search: OrderSear
     const order = await requireOrder(deps, q, sellerId).catch(() => undefined);
     return { orders: order ? [toOrderBody(order, deps.checkoutBaseUrl)] : [], next: null, note: undefined };
   }
-  const found = await list(selection);
+  const isCut = search.term !== '' && search.from === '';
+  const found = await list(
+    selection,
+    isCut ? `Only the last ${TERM_DAYS} days. Set the date “From” to see older orders.` : undefined,
+  );
   const [, digits] = AMOUNT.exec(q) ?? [];
   const amount = digits === undefined ? undefined : poundsToPence(Number(digits.replaceAll(',', '')));
   if (found.orders.length > 0 || amount === undefined) return found;
   return list(
     { ...selection, reference: undefined, amount },
-    `Orders of ${formatAmount(amount / 100)}. No order has the reference ${q}.`,
+    `Orders of ${formatPence(amount)}: no order has this reference.`,
   );
 }
 
