@@ -116,6 +116,7 @@ test('the client resends all webhooks of a state or since a time, and sets stati
 });
 
 test("the client sets the account's webhook endpoint, and makes links to the seller's page", async () => {
+  const client = clientOf();
   const replaced = { url: 'http://127.0.0.1:9/', replaces: ['https://old-shop.example'] };
   expect(await client.setWebhookEndpoint(replaced)).toMatchObject(replaced);
   expect(await client.retrieveWebhookEndpoint()).toMatchObject(replaced);
