@@ -1,5 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
 import { isUuid } from '../domain/text';
 
 /** For a call, such as a page of a list. */
@@ -14,6 +15,7 @@ const REPLACE_EVERY_MS = 3_600_000;
  */
 const TIMED_OUT_ROUNDS = 4;
 
+const { TASK_QUEUE_TYPE_WORKFLOW } = temporal.api.enums.v1.TaskQueueType;
 const problemsKey = defineSearchAttributeKey('TemporalReportedProblems', 'KEYWORD_LIST');
 const TASK_FAILED = 'category=WorkflowTaskFailed';
 /** The first of the attempts at a task has timed out. Temporal does not report how the later ones end. */
@@ -24,6 +26,8 @@ export interface RunKind {
   workflowType: string;
   /** Of the workflow ids. The rest is the order's id. */
   idPrefix: string;
+  /** Of its workers. */
+  taskQueue: string;
 }
 
 /** Selects the open runs whose workflow tasks have failed or timed out several times in a row. */
@@ -47,11 +51,11 @@ export async function countStuckRuns({ workflow }: Client, kind: RunKind): Promi
  * @param within makes a call with a deadline
  */
 export function createRunLists(
-  { workflow }: Client,
+  { workflow, workflowService, options: { namespace } }: Client,
   within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
   kind: RunKind,
 ) {
-  const { workflowType, idPrefix } = kind;
+  const { workflowType, idPrefix, taskQueue } = kind;
   /** How many times in a row the runs were listed whose task has timed out. */
   let roundsOf = new Map<string, number>();
 
@@ -67,7 +71,20 @@ export function createRunLists(
     }
   }
 
+  /**
+   * Returns the time by Temporal's clock, in ms since 1970, which can differ from this machine's: when a worker has last
+   * polled the queue. A poll takes up to a minute. Undefined if none has polled within minutes.
+   */
+  async function readServerTime(): Promise<number | undefined> {
+    const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: TASK_QUEUE_TYPE_WORKFLOW };
+    const { pollers } = await within(TIMEOUT_MS, () => workflowService.describeTaskQueue(request));
+    const seconds = Math.max(0, ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0)));
+    return seconds > 0 ? seconds * 1000 : undefined;
+  }
+
   return {
+    readServerTime,
+
     /** Runs that failed, timed out or were terminated or cancelled after `since`. */
     findClosedByForce: (since: Date): AsyncGenerator<ListedRun> =>
       listRuns(
@@ -86,12 +103,24 @@ export function createRunLists(
       }
     },
 
-    /** True if a run of the order was terminated within the last hour. */
+    /** True if a run of the order was terminated within the last hour, or Temporal's time is not known. */
     async wasJustTerminated(orderId: string): Promise<boolean> {
+      const now = await readServerTime();
+      if (now === undefined) return true;
       const query =
         `WorkflowId = '${idPrefix}${orderId}' and ExecutionStatus = 'Terminated' ` +
-        `and CloseTime > '${new Date(Date.now() - REPLACE_EVERY_MS).toISOString()}'`;
+        `and CloseTime > '${new Date(now - REPLACE_EVERY_MS).toISOString()}'`;
       return (await within(TIMEOUT_MS, () => workflow.count(query))).count > 0;
+    },
+
+    /** Those of some orders that have an open run. */
+    async findOpenAmong(orderIds: readonly string[]): Promise<Set<string>> {
+      const ids = orderIds.map((orderId) => `'${idPrefix}${orderId}'`).join(', ');
+      const open = new Set<string>();
+      if (orderIds.length > 0)
+        for await (const { orderId } of listRuns(`ExecutionStatus = 'Running' and WorkflowId in (${ids})`))
+          open.add(orderId);
+      return open;
     },
 
     /** All open runs. */

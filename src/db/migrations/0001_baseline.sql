@@ -96,6 +96,7 @@ create index orders_by_seller_save on orders (seller_id, saved_at desc, id desc)
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
 create index orders_by_reference on orders (reference, created_at desc, id desc);
 create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
+create index orders_open on orders (id) where status not in ('SUCCESSFUL', 'UNSUCCESSFUL');
 
 -- Orders that are not restored completely: see `behind_version`.
 create index orders_behind on orders (id) where behind_version is not null;

@@ -5,7 +5,7 @@ import { logActions } from '../../db/operator-actions';
 import { deleteExpiredSecrets } from '../../db/secrets';
 import { flushLog, reportOperatorAction } from '../../telemetry/report';
 import type { OrderWorkflows } from '../../temporal/order-workflow-client';
-import { createLateStarts, createReplacements, createResumes } from './repair-orders';
+import { createDailyLook, createLateStarts, createReplacements, createResumes } from './repair-orders';
 
 /** Actions that are logged at once. */
 const BATCH = 500;
@@ -35,6 +35,7 @@ export function startBackgroundJobs(options: BackgroundOptions): () => Promise<v
       [createLateStarts(options, startAfterMs), intervalMs],
       [createResumes(options), 4 * intervalMs],
       [createReplacements(options), 4 * intervalMs],
+      [createDailyLook(options), 4 * intervalMs],
       [() => logOperatorActions(db, log), intervalMs],
       [() => deleteExpiredSecrets(db), 4 * intervalMs],
     ],
