@@ -2,13 +2,16 @@
  * The import rules of "Layout" in docs/contributors/architecture.md. Imports point one way: domain <- contracts <- db, webhooks <-
  * activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and activities
  * (types only). The order core imports nothing of the hosted checkout, which uses the core through one file,
- * src/checkout/order-core.ts. test/tooling/architecture.test.ts runs them.
+ * src/checkout/order-core.ts, and has its workflow in src/checkout/temporal/. test/tooling/architecture.test.ts runs them.
  */
 
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'cli'].map((name) => [name, `^src/${name}/`]),
+    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'html', 'cli'].map((name) => [
+      name,
+      `^src/${name}/`,
+    ]),
   ),
   client: '^packages/client/src/',
   concurrency: '^src/concurrency[.]ts$',
@@ -24,16 +27,14 @@ const FILES = {
   telemetry: '^src/telemetry/',
   providers: '^src/providers[.]ts$',
   entry: '^src/(cli|codec-server|entry-point|migrate|server|worker)[.]ts$',
-  activities: '^activities/(?!checkout-)',
+  activities: '^activities/',
   // The messages that workflows and their clients share.
   messages: '^workflows/messages[.]ts$',
-  workflows: '^workflows/(?!(checkout-[^/]*|messages|index)[.]ts$)',
-  bundle: '^workflows/index[.]ts$',
-  checkout: '^src/checkout/(?!order-core[.]ts$)',
+  workflows: '^workflows/(?!messages[.]ts$)',
+  checkout: '^src/checkout/(?!order-core[.]ts$|temporal/checkout-(messages|workflow)[.]ts$)',
   'order-core': '^src/checkout/order-core[.]ts$',
-  'checkout-activities': '^activities/checkout-',
-  'checkout-messages': '^workflows/checkout-messages[.]ts$',
-  'checkout-workflow': '^workflows/checkout-(?!messages[.]ts$)',
+  'checkout-messages': '^src/checkout/temporal/checkout-messages[.]ts$',
+  'checkout-workflow': '^src/checkout/temporal/checkout-workflow[.]ts$',
   tools: '^tools/',
 };
 
@@ -78,13 +79,12 @@ const LAYERS = {
   api: ['domain', 'contracts', 'db', 'postgres', 'telemetry', 'orders', 'concurrency', 'package'],
   'order-core': ['domain', 'contracts', 'db', 'postgres', 'orders', 'temporal:type'],
   checkout: [
-    ...['domain', 'contracts', 'concurrency', 'postgres', 'telemetry', 'order-core', 'checkout-messages'],
+    ...['domain', 'contracts', 'concurrency', 'postgres', 'telemetry', 'html', 'order-core', 'checkout-messages'],
     ...['calls', 'checkout-workflow:type'],
   ],
-  'checkout-activities': ['domain', 'postgres', 'checkout', 'order-core:type'],
   'checkout-messages': [],
-  'checkout-workflow': ['checkout-activities:type', 'checkout-messages'],
-  bundle: ['workflows', 'checkout-workflow'],
+  'checkout-workflow': ['checkout:type', 'checkout-messages'],
+  html: [],
   providers: ['checkout', 'config:type', 'postgres:type'],
   cli: [
     ...['domain', 'contracts', 'encryption', 'db', 'postgres', 'webhooks', 'telemetry', 'calls', 'temporal', 'orders'],
@@ -103,13 +103,13 @@ const LAYERS = {
 const PACKAGES = {
   pg: ['db', 'postgres'],
   'node-pg-migrate': ['db'],
-  koa: ['api', 'checkout', 'telemetry', 'entry'],
+  koa: ['api', 'html', 'checkout', 'telemetry', 'entry'],
   '@koa/router': ['api', 'checkout', 'entry'],
-  'koa-bodyparser': ['api', 'checkout', 'entry'],
+  'koa-bodyparser': ['api', 'html', 'entry'],
   '@temporalio/workflow': ['workflows', 'messages', 'checkout-workflow', 'checkout-messages'],
-  '@temporalio/activity': ['activities', 'checkout-activities'],
+  '@temporalio/activity': ['activities', 'checkout'],
   '@temporalio/client': ['calls', 'temporal', 'checkout', 'telemetry', 'orders', 'entry', 'tools'],
-  '@temporalio/common': ['workflows', 'messages', 'activities', 'checkout-activities', 'calls', 'temporal'],
+  '@temporalio/common': ['workflows', 'messages', 'activities', 'calls', 'temporal', 'checkout'],
   '@temporalio/envconfig': ['temporal', 'entry', 'tools'],
   '@temporalio/proto': ['temporal'],
   '@temporalio/worker': ['temporal', 'telemetry', 'activities', 'entry'],
@@ -153,7 +153,7 @@ export default {
     // The workflow sandbox has no modules of Node, and each package adds to the bundle.
     forbid(
       'workflow-values',
-      { path: anyOf(['workflows', 'messages', 'checkout-workflow', 'checkout-messages', 'bundle']) },
+      { path: anyOf(['workflows', 'messages', 'checkout-workflow', 'checkout-messages']) },
       {
         pathNot: [INTERNAL, ...['@temporalio/workflow', '@temporalio/common', 'async-mutex'].map(packagePath)],
         dependencyTypesNot: TYPES,

@@ -24,11 +24,11 @@ export default tseslint.config(
   },
   {
     // Production code writes through its logger.
-    files: ['src/{api,checkout,contracts,db,domain,lender,orders,webhooks}/**', 'workflows/**', 'activities/**'],
+    files: ['src/{api,checkout,contracts,db,domain,html,orders,webhooks}/**', 'workflows/**', 'activities/**'],
     rules: { 'no-console': 'error' },
   },
   {
-    files: ['workflows/**', 'src/domain/**'],
+    files: ['workflows/**', 'src/domain/**', 'src/checkout/temporal/checkout-{messages,workflow}.ts'],
     rules: {
       'no-restricted-globals': ['error', ...NOT_IN_WORKFLOWS],
       'no-restricted-properties': [

@@ -2,9 +2,9 @@ import type { Config } from './config';
 import type { DbClient } from './db/pool';
 import { createSandboxPaymentStore } from './checkout/db/sandbox-payments';
 import type { Lenders } from './checkout/lender/lender';
-import { createSandboxLender } from './checkout/lender/sandbox';
+import { createSandboxLender } from './checkout/sandbox/sandbox-lender';
 import type { PaymentProviders } from './checkout/payments/payment-provider';
-import { type SandboxBank, createSandboxBank } from './checkout/payments/sandbox-bank';
+import { type SandboxBank, createSandboxBank } from './checkout/sandbox/sandbox-bank';
 
 /**
  * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes

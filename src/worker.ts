@@ -5,17 +5,17 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { type WorkerOptions, NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import { createCheckoutActivities } from '../activities/checkout-activities';
+import { createCheckoutActivities } from './checkout/temporal/checkout-activities';
 import { createOrderActivities } from '../activities/order-activities';
 import { createResendActivities } from '../activities/resend-activities';
 import { createWebhookActivities } from '../activities/webhook-activities';
-import { CHECKOUT_TASK_QUEUE } from '../workflows/checkout-messages';
+import { CHECKOUT_TASK_QUEUE } from './checkout/temporal/checkout-messages';
 import { ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
-import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/background-jobs';
-import { createCheckoutWorkflows } from './checkout/checkout-workflow-client';
-import { guardLenders, guardPayments } from './checkout/guard-providers';
+import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/temporal/background-jobs';
+import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
+import { guardLenders, guardPayments } from './checkout/lender/guard-lenders';
 import { createOrderCore } from './checkout/order-core';
 import { type Config, loadConfig } from './config';
 import { type Db, openDatabase } from './db/pool';
@@ -26,7 +26,7 @@ import { createLogger } from './logger';
 import { startBackgroundJobs } from './orders/background/background-jobs';
 import { requestResend } from './orders/webhooks';
 import { lendersOf, paymentProvidersOf } from './providers';
-import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { WORKFLOW_BUNDLES } from './temporal/workflow-bundle';
 import { receiveRequestContext } from './telemetry/current-request-context';
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
@@ -160,13 +160,12 @@ function createWorkers(
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   };
-  const workflowBundle = { codePath: WORKFLOW_BUNDLE };
   const create = {
     orders: () =>
       Worker.create({
         ...options,
         taskQueue: ORDER_TASK_QUEUE,
-        workflowBundle,
+        workflowBundle: { codePath: WORKFLOW_BUNDLES.orders },
         activities: {
           ...createOrderActivities({ db, checkoutBaseUrl: config.checkoutBaseUrl, log }),
           ...createResendActivities({ db, requestResend: (webhook) => requestResend({ db, workflows }, webhook) }),
@@ -195,7 +194,7 @@ function createWorkers(
       Worker.create({
         ...options,
         taskQueue: CHECKOUT_TASK_QUEUE,
-        workflowBundle,
+        workflowBundle: { codePath: WORKFLOW_BUNDLES.checkout },
         activities: createCheckoutActivities({
           db,
           callLender: guardLenders(lendersOf(config), { log }),

@@ -16,9 +16,9 @@ const OPTIONS = {
 };
 
 const CLIENT = path.join('packages', 'client', 'src');
-const BUNDLE = 'dist/workflow-bundle.js';
+const BUNDLES = ['dist/order-workflows.js', 'dist/checkout-workflows.js'];
 /** Workflows import nothing else: see .dependency-cruiser.mjs. */
-const IN_BUNDLE = ['workflows', 'src/domain', 'src/temporal'];
+const IN_BUNDLES = ['workflows', 'src/domain', 'src/temporal', 'src/checkout/temporal'];
 
 /** A file that was changed during the build is newer. */
 function setTime(outputs) {
@@ -48,9 +48,9 @@ const files = folders.flatMap((folder) =>
 for (const folder of new Set(files.map((file) => path.dirname(targetOf(file))))) mkdirSync(folder, { recursive: true });
 try {
   await Promise.all(files.filter((file) => /(?<!\.d)\.ts$/.test(file)).map(compile));
-  if (timeOf(BUNDLE) <= lastChange(IN_BUNDLE)) {
+  if (BUNDLES.some((bundle) => timeOf(bundle) <= lastChange(IN_BUNDLES))) {
     execFileSync(process.execPath, ['dist/src/temporal/workflow-bundle.js'], { stdio: 'inherit' });
-    setTime([BUNDLE]);
+    setTime(BUNDLES);
   }
 } catch (error) {
   console.error(error.message);

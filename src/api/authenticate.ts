@@ -20,11 +20,14 @@ const SHOWN = /^(?:[sc]k_(?:test_)?)?.{0,3}/;
  */
 export type Authenticate = (
   kind: Caller['kind'] | 'none',
-  cost?: (ctx: Pick<Context, 'query'>) => number,
+  cost?: (ctx: Pick<Context, 'query' | 'accepts'>) => number,
 ) => Middleware<State>;
 
+/** A CSV of all orders counts as so many requests. */
+export const CSV_COST = 20;
+
 /** A list counts as one request for each 10 items that it may return. */
-export function listCost({ query }: Pick<Context, 'query'>): number {
+export function listCost({ query }: Pick<Context, 'query' | 'accepts'>): number {
   const limit = Number(query.limit ?? DEFAULT_LIMIT);
   // An invalid limit is refused later.
   return limit > 0 && limit <= MAX_LIMIT ? Math.ceil(limit / 10) : 1;

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { StoredOrder } from '../db/find-orders';
@@ -15,11 +16,11 @@ import { Problem, invalidRequest } from '../contracts/problem';
 import { accountErrors, createOrder } from '../orders/create-order';
 import { cancelOrder, reportProgress, simulateProgress, versionDiffers } from '../orders/change-order';
 import type { OrderDependencies } from '../orders/dependencies';
-import { listOrders } from '../orders/list-orders';
+import { exportOrders, listOrders } from '../orders/list-orders';
 import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read-order';
 import { type QuoteRepayments, retrieveRepaymentExample } from '../orders/repayment-example';
 import { retrieveTimeline } from '../orders/timeline';
-import { type Authenticate, listCost, sellerOf } from './authenticate';
+import { type Authenticate, CSV_COST, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, check, validate, validateQuery } from './input';
 import { type Context, type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
@@ -102,9 +103,12 @@ export function orderRoutes(
     if (replayed) ctx.set('Idempotency-Replayed', 'true');
     ctx.body = { data: body };
   });
-  router.get('/seller/:sellerId/order', authenticate('seller', listCost), limitLists, async (ctx) => {
+  const orderListCost = (ctx: Parameters<typeof listCost>[0]) => (wantsCsv(ctx) ? CSV_COST : listCost(ctx));
+  router.get('/seller/:sellerId/order', authenticate('seller', orderListCost), limitLists, async (ctx) => {
     const { id } = sellerOf(ctx);
-    ctx.body = await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query));
+    const query = validateQuery(orderListQuerySchema, ctx.query);
+    if (wantsCsv(ctx)) sendCsv(ctx, await exportOrders(deps, id, query));
+    else ctx.body = await listOrders(deps, id, query);
   });
   router.get('/order/:orderId', seller, retrieve);
   router.delete('/order/:orderId', seller, cancel);
@@ -145,6 +149,20 @@ export function orderRoutes(
   });
 
   return router;
+}
+
+const wantsCsv = (ctx: Pick<Context, 'accepts'>): boolean => ctx.accepts('application/json', 'text/csv') === 'text/csv';
+
+/**
+ * Sends pieces of CSV as they are read. If a later piece cannot be read, the connection is closed before the end of the
+ * chunked body, which every client reports: there is no other sign that lines are missing.
+ */
+function sendCsv(ctx: Context, pieces: AsyncGenerator<string>): void {
+  ctx.set('Content-Disposition', 'attachment; filename="orders.csv"');
+  ctx.type = 'text/csv; charset=utf-8; header=present';
+  ctx.body = Readable.from(pieces, { objectMode: false }).once('error', (err) =>
+    ctx.state.log.warn({ err }, 'the CSV was not sent to its end'),
+  );
 }
 
 /** Browsers of the shop's customers read the example of repayments, and its errors, such as a 429. They have no key. */

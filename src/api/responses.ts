@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { Middleware } from 'koa';
 import { Problem, PROBLEM_TYPE } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
@@ -45,13 +46,13 @@ function toProblem(error: unknown, readOnly: boolean): Problem {
 
 /**
  * Adds a header with the base64 HMAC-SHA256 of the exact body, keyed by the caller's API key, to every authenticated
- * response. Some shop plugins verify it.
+ * response except a stream, whose end is not known. Some shop plugins verify it.
  */
 export function signResponses(header: string): Middleware<State> {
   return async (ctx, next) => {
     await next();
     const { apiKey } = ctx.state;
-    if (apiKey === undefined) return;
+    if (apiKey === undefined || ctx.body instanceof Readable) return;
     // The bytes that are signed are sent: Koa would serialize an object later.
     const isObject = typeof ctx.body === 'object' && ctx.body !== null && !Buffer.isBuffer(ctx.body);
     if (isObject) ctx.body = JSON.stringify(ctx.body);

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
-import { text, moment } from '../contracts/fields';
+import { text, moment, queryAmount } from '../contracts/fields';
 import { isUuid } from '../domain/text';
 
 // Parsers of arguments and options. Commander adds the argument's name to the error that they throw.
@@ -54,12 +54,18 @@ function time(value: string): Date {
   return new Date(value);
 }
 
-export function timeOption(flag: '--since' | '--until', description: string): Option {
+/** An amount in pounds; parsed to pence. */
+export function amount(value: string): number {
+  return assertValid(queryAmount(), value);
+}
+
+export function timeOption(flag: `--${string}since` | `--${string}until`, description: string): Option {
   return new Option(`${flag} <time>`, `${description} (a date is its start in UTC)`).argParser(time);
 }
 
 /** @throws InvalidArgumentError with the rules that the value breaks */
-function assertValid(schema: z.ZodType, value: string): void {
-  const { error } = schema.safeParse(value);
+function assertValid<T extends z.ZodType>(schema: T, value: string): z.infer<T> {
+  const { data, error } = schema.safeParse(value);
   if (error) throw new InvalidArgumentError(`It ${error.issues.map(({ message }) => message).join(', ')}.`);
+  return data;
 }

@@ -15,6 +15,7 @@ const READ_ONLY = new Set([
   'checkout-key list',
   'order show',
   'order list',
+  'order export',
   'order timeline',
   'payment list',
   'webhooks list',

@@ -2,27 +2,35 @@ import { type Command, Option } from 'commander';
 import { loadCheckoutBaseUrl } from '../config';
 import { listPayments } from '../checkout/db/payments';
 import { toOrderBody } from '../contracts/order-mapper';
-import { type StoredOrder, findOrders } from '../db/find-orders';
+import { type OrderFilter, type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { type OrderStatus, ORDER_STATUSES } from '../domain/order';
 import { workflowId } from '../../workflows/messages';
-import { integer, timeOption, uuid } from './arguments';
-import { requireOrder } from './selection';
+import { toCsv } from '../orders/list-orders';
+import { amount, integer, timeOption, uuid } from './arguments';
+import { UsageError } from './cli-error';
+import { requireAccount, requireOrder } from './selection';
 import { toPaymentRow } from './payment-commands';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
-import { type Row, print, toMode } from './output';
+import { type Row, print, toMode, wantsJson, writeRaw } from './output';
 import type { Services } from './services';
 
 /** Of an order: at most one is not over, and each takes a customer a minute. */
 const MAX_PAYMENTS = 1000;
 
-interface ListOptions {
+interface FilterOptions {
   seller?: string;
   status?: OrderStatus;
   reference?: string;
+  amount?: number;
   since?: Date;
   until?: Date;
+  completedSince?: Date;
+  completedUntil?: Date;
+}
+
+interface ListOptions extends FilterOptions {
   after?: string;
   limit: number;
 }
@@ -31,6 +39,7 @@ export function addOrderCommands(program: Command, services: Services): void {
   const order = program.command('order').description('inspect and cancel the orders of all sellers');
   addShow(order, services);
   addList(order, services);
+  addExport(order, services);
   addTimeline(order, services);
   addOrderCancel(order, services);
 }
@@ -49,21 +58,13 @@ function addShow(order: Command, services: Services): void {
 }
 
 function addList(order: Command, services: Services): void {
-  order
-    .command('list')
-    .description('list orders, newest first')
+  addFilter(order.command('list').description('list orders, newest first'))
     .option('--seller <seller-id>', 'only orders of this seller', uuid)
-    .addOption(new Option('--status <status>', 'only orders in this status').choices(ORDER_STATUSES))
-    .option('--reference <text>', 'only orders with this reference', (text) => text.normalize('NFC'))
-    .addOption(timeOption('--since', 'only orders created at or after this time'))
-    .addOption(timeOption('--until', 'only orders created before this time'))
     .option('--after <order>', 'continue after this order, the last one of the previous page')
     .option('--limit <number>', 'maximum number of orders', integer(1, 1000), 50)
-    .action(async ({ seller, since, until, limit, after, ...filter }: ListOptions, command: Command) => {
-      const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
+    .action(async ({ limit, after, ...options }: ListOptions, command: Command) => {
       const last = after === undefined ? undefined : await requireOrder(services, after);
-      const page = { ...filter, ...range, sellerId: seller, after: last?.id };
-      const orders = await findOrders(services.db(), page, limit);
+      const orders = await findOrders(services.db(), { ...toFilter(options), after: last?.id }, limit);
       await print(
         command,
         orders.map((listed) => ({
@@ -78,6 +79,38 @@ function addList(order: Command, services: Services): void {
           cancelled_at: listed.cancelledAt,
         })),
       );
+    });
+}
+
+function addFilter(command: Command): Command {
+  return command
+    .addOption(new Option('--status <status>', 'only orders in this status').choices(ORDER_STATUSES))
+    .option('--reference <text>', 'only orders with this reference', (text) => text.normalize('NFC'))
+    .option('--amount <pounds>', 'only orders of exactly this amount', amount)
+    .addOption(timeOption('--since', 'only orders created at or after this time'))
+    .addOption(timeOption('--until', 'only orders created before this time'))
+    .addOption(timeOption('--completed-since', 'only orders that became SUCCESSFUL at or after this time'))
+    .addOption(timeOption('--completed-until', 'only orders that became SUCCESSFUL before this time'));
+}
+
+const toFilter = (options: FilterOptions): OrderFilter => ({
+  sellerId: options.seller,
+  status: options.status,
+  reference: options.reference,
+  amountPence: options.amount,
+  createdFrom: options.since?.toISOString(),
+  createdBefore: options.until?.toISOString(),
+  completedFrom: options.completedSince?.toISOString(),
+  completedBefore: options.completedUntil?.toISOString(),
+});
+
+function addExport(order: Command, services: Services): void {
+  addFilter(order.command('export').description('print all orders of a seller as CSV, as the API does'))
+    .requiredOption('--seller <seller-id>', 'the seller', uuid)
+    .action(async (options: FilterOptions & { seller: string }, command: Command) => {
+      if (wantsJson(command)) throw new UsageError('order export prints CSV: omit --json');
+      await requireAccount(services, options.seller);
+      for await (const piece of toCsv(services.db(), toFilter(options))) await writeRaw(piece);
     });
 }
 

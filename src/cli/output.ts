@@ -23,9 +23,13 @@ export function wantsJson(command: Command): boolean {
  * terminal. Resolves when the text is flushed, so that a slow reader slows the command instead of filling its memory.
  */
 export function write(text: string): Promise<void> {
-  const safe = text.split('\n').map(escapeControls).join('\n');
+  return writeRaw(text.split('\n').map(escapeControls).join('\n'));
+}
+
+/** As `write`, without changing the text. */
+export function writeRaw(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(safe, (error) => (error ? reject(toWriteError(error)) : resolve()));
+    process.stdout.write(text, (error) => (error ? reject(toWriteError(error)) : resolve()));
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CHECKOUT_TASK_QUEUE } from '../checkout/checkout-workflow-client';
+import { CHECKOUT_TASK_QUEUE } from '../checkout/temporal/checkout-workflow-client';
 import { loadHostedCheckoutConfig } from '../config';
 import { VERSION } from '../package';
 import { lendersOf } from '../providers';

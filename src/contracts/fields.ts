@@ -99,6 +99,23 @@ export const toPence = (maxAmountPence: number) => (pounds: number, context: z.R
   return pence || refuse(context, 'invalid_amount', 'must be in pounds with at most 2 decimal places');
 };
 
+/** An amount in pounds in a query parameter; parsed to pence. @param maxAmountPence of an amount that is accepted */
+export const queryAmount = (maxAmountPence = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,2})?$/, 'must be an amount in pounds with at most 2 decimal places, such as 1234.5')
+    .transform(Number)
+    .transform(toPence(maxAmountPence));
+
+/** What the document states of a `queryAmount`. */
+export const QUERY_AMOUNT = {
+  examples: [1234.5],
+  type: 'number',
+  ...DOUBLE,
+  pattern: undefined,
+  minimum: 0.01,
+} as const;
+
 export const paymentTerms = z
   .array(paymentTerm)
   .min(1, 'must contain at least one payment term')

@@ -73,6 +73,7 @@ export function toOrderBody(order: Order, checkoutBaseUrl: string): OrderBody {
     updated_at: order.updatedAt,
     ...(order.expiresAt !== null && { expires_at: order.expiresAt }),
     ...(order.cancelledAt !== null && { cancelled_at: order.cancelledAt }),
+    ...(order.completedAt !== null && { completed_at: order.completedAt }),
     ...(order.unsuccessfulReason !== null && { unsuccessful_reason: order.unsuccessfulReason }),
     ...(order.paymentTerm !== null && { payment_term: order.paymentTerm }),
     ...(order.source !== null && { source: order.source }),

@@ -162,6 +162,7 @@ export const orderSchema = z
         'When the order was first cancelled; omitted if it was not. Cancelling a declined, failed or expired order ' +
         'sets it too.',
     }),
+    completed_at: timestamp.optional().meta({ description: 'When the order became SUCCESSFUL; omitted until then' }),
     unsuccessful_reason: unsuccessfulReason.optional(),
     payment_term: paymentTerm.optional().meta({
       description: 'How the customer pays, as the checkout last reported it; omitted until then',

@@ -13,11 +13,12 @@ import {
   metaData,
   moment,
   pageQuery,
+  queryAmount,
+  QUERY_AMOUNT,
   time,
-  toPence,
   uuidCursor,
 } from './fields';
-import { DOUBLE, orderStatus, paymentTerm } from './order-schemas';
+import { orderStatus, paymentTerm } from './order-schemas';
 
 /** Spec section 2.3. `accountErrors` checks the seller's own limits. */
 export function createOrderRequestSchema(rules: OrderRules) {
@@ -77,6 +78,9 @@ export const orderListQuerySchema = z.strictObject({
   reference: reference.optional().meta({
     description: 'Only orders with exactly this reference. At most one of them is not UNSUCCESSFUL.',
   }),
+  amount: queryAmount()
+    .optional()
+    .meta({ description: 'Only orders of exactly this amount, in pounds (GBP)', override: QUERY_AMOUNT }),
   created_from: moment.meta({
     description:
       'Only orders created at this time or later. ISO 8601; a date means its start in UTC. To poll, pass the newest ' +
@@ -91,6 +95,18 @@ export const orderListQuerySchema = z.strictObject({
       'Only orders that changed at this time or later, the last change first. ISO 8601; a date means its start in UTC. To ' +
       'poll, pass the newest `updated_at` that you have seen: no change is missed. An order that is listed again with the ' +
       'same `updated_at` has not changed.',
+  }),
+  updated_before: moment.meta({
+    description:
+      'Only orders whose last change was saved before this time, the last change first. ISO 8601; a date means its start in UTC.',
+  }),
+  completed_from: moment.meta({
+    description:
+      'Only orders that became SUCCESSFUL at this time or later, the last one first. ISO 8601; a date means its start in UTC.',
+  }),
+  completed_before: moment.meta({
+    description:
+      'Only orders that became SUCCESSFUL before this time, the last one first. ISO 8601; a date means its start in UTC.',
   }),
 });
 export type OrderListQuery = z.infer<typeof orderListQuerySchema>;
@@ -132,21 +148,9 @@ export const simulateRequestSchema = ofEvent(simulatedEvent);
 
 /** The amount in a query; parsed to pence. */
 export function repaymentExampleQuerySchema({ maxAmountPence }: Pick<OrderRules, 'maxAmountPence'>) {
-  const amount = z
-    .string()
-    .regex(/^\d{1,12}(\.\d{1,2})?$/, 'must be an amount in pounds with at most 2 decimal places, such as 1234.5')
-    .transform(Number)
-    .transform(toPence(maxAmountPence))
-    .meta({
-      description: 'Amount in pounds (GBP), as of an order',
-      override: {
-        examples: [1234.5],
-        type: 'number',
-        ...DOUBLE,
-        pattern: undefined,
-        minimum: 0.01,
-        maximum: penceToPounds(maxAmountPence),
-      },
-    });
+  const amount = queryAmount(maxAmountPence).meta({
+    description: 'Amount in pounds (GBP), as of an order',
+    override: { ...QUERY_AMOUNT, maximum: penceToPounds(maxAmountPence) },
+  });
   return z.strictObject({ amount });
 }

@@ -1,4 +1,11 @@
-import { type OrderChange, type OrderFacts, type Order, type OrderStatus, stateOf } from '../domain/order';
+import {
+  type OrderChange,
+  type OrderFacts,
+  type Order,
+  type OrderStatus,
+  type PaymentTerm,
+  stateOf,
+} from '../domain/order';
 import type { DbClient } from './pool';
 import { type Columns, isoOf, jsonOf, selectionOf, statement } from './statement';
 
@@ -189,39 +196,80 @@ export interface OrderFilter {
   sellerId?: string | undefined;
   status?: OrderStatus | undefined;
   reference?: string | undefined;
+  amountPence?: number | undefined;
+  paymentTerm?: PaymentTerm | undefined;
   /** ISO 8601, inclusive. */
   createdFrom?: string | undefined;
   /** ISO 8601, exclusive. */
   createdBefore?: string | undefined;
-  /** ISO 8601, inclusive: orders whose last change was saved from then on. The list is ordered by this. */
+  /** ISO 8601, inclusive: orders whose last change was saved from then on. */
   savedFrom?: string | undefined;
   /** ISO 8601, exclusive. */
   savedBefore?: string | undefined;
+  /** ISO 8601, inclusive: orders that became SUCCESSFUL from then on. */
+  completedFrom?: string | undefined;
+  /** ISO 8601, exclusive. */
+  completedBefore?: string | undefined;
   /** An order id: the list continues after this order. */
   after?: string | undefined;
+  /** The `listedAt` that the order had in the list, if it may have changed since. */
+  afterTime?: string | undefined;
+}
+
+/** SQL: what each field of a filter selects. */
+const CONDITIONS: Columns<Omit<OrderFilter, 'after' | 'afterTime'>> = {
+  sellerId: 'seller_id = :sellerId',
+  status: 'status = :status',
+  reference: 'reference = :reference',
+  amountPence: 'amount_pence = :amountPence',
+  paymentTerm: 'payment_term = :paymentTerm',
+  createdFrom: 'created_at >= :createdFrom',
+  createdBefore: 'created_at < :createdBefore',
+  savedFrom: 'saved_at >= :savedFrom',
+  savedBefore: 'saved_at < :savedBefore',
+  completedFrom: 'completed_at >= :completedFrom',
+  completedBefore: 'completed_at < :completedBefore',
+};
+
+interface ListedOrder extends StoredOrder {
+  /** The time by which the list is ordered, in Postgres' own format. */
+  listedAt: string;
 }
 
 /**
- * Lists orders, newest first: by creation, or by their last save with `savedFrom`. Orders that are created between two
- * pages do not shift the pages. An order that is saved between two pages of a list by saves moves to its beginning.
+ * Lists orders, newest first: by their last save with `savedFrom` or `savedBefore`, else by completion with
+ * `completedFrom` or `completedBefore`, else by creation. Orders that are created between two pages do not shift the
+ * pages. An order that is saved between two pages of a list by saves moves to its beginning.
  */
-export async function findOrders(db: DbClient, filter: OrderFilter, limit: number): Promise<StoredOrder[]> {
-  const { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after } = filter;
-  const time = savedFrom === undefined ? 'created_at' : 'saved_at';
-  const { rows } = await db.query<OrderRow>(
+export async function findOrders(db: DbClient, filter: OrderFilter, limit: number): Promise<ListedOrder[]> {
+  const isGiven = (...fields: (keyof OrderFilter)[]) => fields.some((field) => filter[field] !== undefined);
+  const byCompletion = isGiven('completedFrom', 'completedBefore');
+  const time = isGiven('savedFrom', 'savedBefore') ? 'saved_at' : byCompletion ? 'completed_at' : 'created_at';
+  const conditions = Object.entries(CONDITIONS).filter(([field]) => isGiven(field as keyof OrderFilter));
+  const last = `select ${time} from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)`;
+  const { rows } = await db.query<OrderRow & { listedAt: string }>(
     statement(
-      `select ${ORDER_COLUMNS} from orders o
-       where (:sellerId::uuid is null or seller_id = :sellerId) and (:status::text is null or status = :status)
-         and (:reference::text is null or reference = :reference)
-         and (:createdFrom::timestamptz is null or created_at >= :createdFrom)
-         and (:createdBefore::timestamptz is null or created_at < :createdBefore)
-         and (:savedFrom::timestamptz is null or saved_at >= :savedFrom)
-         and (:savedBefore::timestamptz is null or saved_at < :savedBefore)
-         and (:after::uuid is null or (${time}, id) < (
-           select ${time}, id from orders where id = :after and (:sellerId::uuid is null or seller_id = :sellerId)))
+      `select ${ORDER_COLUMNS}, ${time}::text as "listedAt" from orders o
+       where (:after::uuid is null or (${time}, id) < (coalesce(:afterTime::timestamptz, (${last})), :after))
+         ${conditions.map(([, condition]) => `and ${condition}`).join(' ')}
        order by ${time} desc, id desc limit :limit`,
-      { sellerId, status, reference, createdFrom, createdBefore, savedFrom, savedBefore, after, limit },
+      { sellerId: undefined, after: undefined, afterTime: undefined, ...filter, limit },
     ),
   );
-  return rows.map(toStoredOrder);
+  return rows.map(({ listedAt, ...row }) => ({ ...toStoredOrder(row), listedAt }));
+}
+
+const EXPORT_PAGE = 500;
+
+/**
+ * Reads all orders that a filter selects, in the order of `findOrders` and in pages. No order is read twice, although
+ * orders change meanwhile.
+ */
+export async function* readOrders(db: DbClient, filter: OrderFilter): AsyncGenerator<StoredOrder[]> {
+  for (let next: OrderFilter | undefined = filter; next;) {
+    const page: ListedOrder[] = await findOrders(db, next, EXPORT_PAGE);
+    yield page;
+    const last = page[EXPORT_PAGE - 1];
+    next = last && { ...filter, after: last.id, afterTime: last.listedAt };
+  }
 }

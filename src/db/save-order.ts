@@ -69,10 +69,11 @@ export async function deleteStartRequests(db: DbClient, orderIds: readonly strin
   await db.query('delete from start_request where order_id = any($1::uuid[])', [orderIds]);
 }
 
-/** The row has version and status only; what else a change sets is read from the timeline. Lists order by `saved_at`. */
+/** The row has what lists filter and order by; what else a change sets is read from the timeline. */
 const SAVE_CHANGE = `
   with saved as (
-    update orders set version = :version, status = :to, saved_at = greatest(listed_time(), :at)
+    update orders set version = :version, status = :to, saved_at = greatest(listed_time(), :at),
+      payment_term = coalesce(:paymentTerm, payment_term), completed_at = case when :to = 'SUCCESSFUL' then :at end
     where id = :orderId and version = :version - 1
     returning id, seller_id, webhooks_disabled
   ), entry as (

@@ -117,6 +117,8 @@ export interface OrderState {
   /** When an order that is still open becomes UNSUCCESSFUL by itself; null if no expiry is configured. */
   expiresAt: string | null;
   cancelledAt: string | null;
+  /** When it became SUCCESSFUL; null in another status. */
+  completedAt: string | null;
   /** What made the order UNSUCCESSFUL; null in another status. */
   unsuccessfulReason: UnsuccessfulReason | null;
   /** How the customer pays, as last reported with an event; null before. */
@@ -180,6 +182,7 @@ export function stateOf(changes: readonly OrderChange[], expiresAt: string | nul
     updatedAt: last.at,
     expiresAt,
     cancelledAt: changes.find(({ event }) => event === 'cancel')?.at ?? null,
+    completedAt: changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? null,
     unsuccessfulReason: end ? unsuccessfulReason(end.event) : null,
     paymentTerm: changes.findLast(({ paymentTerm }) => paymentTerm)?.paymentTerm ?? null,
     changes,

@@ -5,8 +5,16 @@ import { PACKAGE_ROOT } from '../package';
 
 const DIST = path.join(PACKAGE_ROOT, 'dist');
 
-/** The bundled workflow code that the worker loads. `npm run build` creates it. */
-export const WORKFLOW_BUNDLE = path.join(DIST, 'workflow-bundle.js');
+/** The bundled workflow code of a task queue, which its worker loads. `npm run build` creates it. */
+export const WORKFLOW_BUNDLES = {
+  orders: path.join(DIST, 'order-workflows.js'),
+  checkout: path.join(DIST, 'checkout-workflows.js'),
+};
+
+const SOURCES = {
+  orders: 'workflows/index.js',
+  checkout: 'src/checkout/temporal/checkout-workflow.js',
+} satisfies typeof WORKFLOW_BUNDLES;
 
 /**
  * The SDK takes a stack trace of every promise, for the call stack in the Temporal UI, and each frame costs a lookup in
@@ -14,10 +22,10 @@ export const WORKFLOW_BUNDLE = path.join(DIST, 'workflow-bundle.js');
  */
 const FEWER_FRAMES = 'Error.stackTraceLimit = 3; ';
 
-async function bundle(): Promise<void> {
+async function bundle(queue: keyof typeof WORKFLOW_BUNDLES): Promise<void> {
   const { code } = await bundleWorkflowCode({
     payloadConverterPath: path.join(DIST, 'workflows/payload-converter.js'),
-    workflowsPath: path.join(DIST, 'workflows/index.js'),
+    workflowsPath: path.join(DIST, SOURCES[queue]),
     logger: {
       log: () => undefined,
       trace: () => undefined,
@@ -28,7 +36,7 @@ async function bundle(): Promise<void> {
     },
   });
   // On the bundle's first line, so that the source map stays true.
-  await writeFile(WORKFLOW_BUNDLE, FEWER_FRAMES + code);
+  await writeFile(WORKFLOW_BUNDLES[queue], FEWER_FRAMES + code);
 }
 
-if (require.main === module) void bundle();
+if (require.main === module) void Promise.all([bundle('orders'), bundle('checkout')]);

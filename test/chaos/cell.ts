@@ -1,4 +1,4 @@
-import type { LenderOutcome } from '../../src/checkout/test-customers';
+import type { LenderOutcome } from '../../src/checkout/sandbox/test-customers';
 import type { Allowances, Broken } from './invariants';
 import type { Ledger } from './ledger';
 import type { Seeded } from './seeded';

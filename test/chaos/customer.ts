@@ -4,7 +4,7 @@ import {
   type BankOutcome,
   LENDER_TEST_CUSTOMERS,
   type LenderOutcome,
-} from '../../src/checkout/test-customers';
+} from '../../src/checkout/sandbox/test-customers';
 import { BUSINESS } from '../support/checkout';
 import type { Browser, PageReply } from './browser';
 import type { Ledger, OrderRecord } from './ledger';

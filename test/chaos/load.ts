@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LenderOutcome } from '../../src/checkout/test-customers';
+import type { LenderOutcome } from '../../src/checkout/sandbox/test-customers';
 import { Browser, createBrowserAgent } from './browser';
 import { createCaller, STUCK_AFTER_MS } from './caller';
 import { type Intent, checkOut, drawIntent } from './customer';

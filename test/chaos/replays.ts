@@ -5,7 +5,7 @@ import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
-import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
+import { WORKFLOW_BUNDLES } from '../../src/temporal/workflow-bundle';
 import type { Broken } from './invariants';
 import type { ChaosStack } from './stack';
 
@@ -44,9 +44,9 @@ export async function replayRuns(
       if (checkout) yield checkout;
     }
   }
-  async function* histories() {
+  async function* histories(queue: keyof typeof WORKFLOW_BUNDLES) {
     for await (const { workflowId, runId } of runs()) {
-      if (replayed.has(runId)) continue;
+      if (workflowId.startsWith('checkout-') !== (queue === 'checkout') || replayed.has(runId)) continue;
       const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
       // The replay of a run that has not begun never ends.
       if (!history.events?.some(({ workflowTaskCompletedEventAttributes: completed }) => completed)) continue;
@@ -60,19 +60,24 @@ export async function replayRuns(
       yield { workflowId, history: temporal.api.history.v1.History.fromObject(history) };
     }
   }
-  for await (const { workflowId, runId, error } of Worker.runReplayHistories(
-    { workflowBundle: { codePath: WORKFLOW_BUNDLE } },
-    histories(),
-  )) {
-    replayed.set(runId, []);
-    if (!error) continue;
-    const fault = `run ${runId} cannot be replayed: ${error.message.slice(0, 500)}`;
-    replayed.set(runId, [{ orderId: workflowId.replace(/^(order|checkout)-/, ''), fault }]);
-    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    // Not part of the fault, which is recorded in the repository.
-    const file = path.join(tmpdir(), `chaos-${runId}.json`);
-    writeFileSync(file, JSON.stringify(temporal.api.history.v1.History.fromObject(history)));
-    console.log(`history of run ${runId}: ${file}`);
+  await replay('orders');
+  await replay('checkout');
+
+  async function replay(queue: keyof typeof WORKFLOW_BUNDLES): Promise<void> {
+    for await (const { workflowId, runId, error } of Worker.runReplayHistories(
+      { workflowBundle: { codePath: WORKFLOW_BUNDLES[queue] } },
+      histories(queue),
+    )) {
+      replayed.set(runId, []);
+      if (!error) continue;
+      const fault = `run ${runId} cannot be replayed: ${error.message.slice(0, 500)}`;
+      replayed.set(runId, [{ orderId: workflowId.replace(/^(order|checkout)-/, ''), fault }]);
+      const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+      // Not part of the fault, which is recorded in the repository.
+      const file = path.join(tmpdir(), `chaos-${runId}.json`);
+      writeFileSync(file, JSON.stringify(temporal.api.history.v1.History.fromObject(history)));
+      console.log(`history of run ${runId}: ${file}`);
+    }
   }
 }
 

@@ -41,7 +41,9 @@ declare function same<One, Other>(...difference: Same<One, Other>): void;
 same<client.NewOrder, z.input<ReturnType<typeof createOrderRequestSchema>>['data']>();
 same<client.CreatedOrderBody, CreatedOrderBody>();
 same<client.Order, OrderBody>();
-same<client.OrderFilter, Omit<z.input<typeof orderListQuerySchema>, 'limit' | 'cursor'>>();
+type OrderListInput = z.input<typeof orderListQuerySchema>;
+// The client takes pounds as a number.
+same<client.OrderFilter, Omit<OrderListInput, 'limit' | 'cursor' | 'amount'> & { amount?: number | undefined }>();
 same<client.WebhookFilter, Omit<z.input<typeof webhookListQuerySchema>, 'limit' | 'cursor'>>();
 same<client.TimelineEntry, TimelineEntryBody>();
 same<client.WebhookEvent, WebhookEventBody>();

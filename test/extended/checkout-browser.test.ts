@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { saveBranding } from '../../src/checkout/db/branding';
 import { updateSeller } from '../../src/db/sellers';
-import { type Page as CheckoutPage, renderPage } from '../../src/checkout/layout';
+import { type Page as CheckoutPage, renderPage } from '../../src/checkout/pages/layout';
 import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage, redirectPage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';

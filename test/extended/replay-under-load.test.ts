@@ -4,7 +4,7 @@ import { Worker } from '@temporalio/worker';
 import { cancelSignal, customerProgressSignal, getOrderQuery } from '../../workflows/messages';
 import { openOrder } from '../support/orders';
 import { useReceiver } from '../support/receiver';
-import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
+import { WORKFLOW_BUNDLES } from '../../src/temporal/workflow-bundle';
 import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
@@ -89,7 +89,7 @@ test('the history of every order that gets updates, signals and queries at the s
   const failed: string[] = [];
   let replayed = 0;
   for await (const { workflowId, error } of Worker.runReplayHistories(
-    { workflowBundle: { codePath: WORKFLOW_BUNDLE } },
+    { workflowBundle: { codePath: WORKFLOW_BUNDLES.orders } },
     histories(),
   )) {
     replayed += 1;

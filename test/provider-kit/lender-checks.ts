@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkAnswer, checkOffer } from '../../src/checkout/check-answer';
+import { checkAnswer, checkOffer } from '../../src/checkout/lender/check-answer';
 import type { Applicant, LenderDecision } from '../../src/checkout/domain/application';
 import {
   type Lender,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type PaymentStatus, isInProgress } from '../../src/checkout/domain/payment';
-import { checkPage } from '../../src/checkout/check-answer';
+import { checkPage } from '../../src/checkout/lender/check-answer';
 import type { PaymentProvider } from '../../src/checkout/payments/payment-provider';
 import { type Check, must, poll } from './checks';
 

@@ -1,7 +1,7 @@
 import { createSandboxPaymentStore } from '../../src/checkout/db/sandbox-payments';
 import type { Applicant } from '../../src/checkout/domain/application';
-import { createSandboxLender } from '../../src/checkout/lender/sandbox';
-import { createSandboxBank } from '../../src/checkout/payments/sandbox-bank';
+import { createSandboxLender } from '../../src/checkout/sandbox/sandbox-lender';
+import { createSandboxBank } from '../../src/checkout/sandbox/sandbox-bank';
 import { type DbClient, createPool } from '../../src/db/pool';
 import type { LenderKit } from './lender-checks';
 import type { PaymentKit } from './payment-checks';

@@ -4,7 +4,7 @@ import { expectDocumented } from './contract';
 export interface ApiResponse {
   status: number;
   headers: Headers;
-  /** The parsed JSON body. */
+  /** The parsed JSON body; of CSV, the text. */
   body: any;
   text: string;
 }
@@ -38,8 +38,8 @@ export function apiOf(url: string, seller: { id: string; key: string }, checkout
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const json = isJson(response) && text ? JSON.parse(text) : undefined;
-    const result = { status: response.status, headers: response.headers, text, body: json };
+    const parsed = text && (isJson(response) ? JSON.parse(text) : isCsv(response) ? text : undefined);
+    const result = { status: response.status, headers: response.headers, text, body: parsed || undefined };
     expectDocumented(method, path, result);
     return result;
   }
@@ -64,6 +64,10 @@ export function apiOf(url: string, seller: { id: string; key: string }, checkout
 /** The smallest valid create request, with a unique reference. */
 export function order(): Record<string, unknown> {
   return { amount: 1234.5, reference: `ref-${randomUUID()}` };
+}
+
+function isCsv(response: Response): boolean {
+  return /^text\/csv/.test(response.headers.get('Content-Type') ?? '');
 }
 
 function isJson(response: Response): boolean {

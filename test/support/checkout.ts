@@ -1,6 +1,6 @@
 import { storeApplication, upsertPaymentTerm } from '../../src/checkout/db/applications';
 import type { Db } from '../../src/db/pool';
-import { CHECKOUT_TASK_QUEUE, checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
+import { CHECKOUT_TASK_QUEUE, checkoutWorkflowId, proceedSignal } from '../../src/checkout/temporal/checkout-messages';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
 import { type SharedStack, type Stack, type StackOptions, startStack } from './stack';

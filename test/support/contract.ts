@@ -22,6 +22,7 @@ const PROBLEM_TYPE = 'application/problem+json';
 const HTTP_HEADERS = ['connection', 'content-encoding', 'content-length', 'content-type', 'date', 'keep-alive'].concat(
   'x-content-type-options',
   'access-control-allow-origin',
+  'transfer-encoding',
 );
 /** A setting gives this header its name, so the document cannot list it. */
 const SIGNATURE_HEADER = 'x-shop-signature';

@@ -1,5 +1,5 @@
 import { Worker } from '@temporalio/worker';
-import { CHECKOUT_TASK_QUEUE } from '../../workflows/checkout-messages';
+import { CHECKOUT_TASK_QUEUE } from '../../src/checkout/temporal/checkout-messages';
 
 /** For `node --require`: the Temporal worker that calls the lender fails soon after its start. */
 const create = Worker.create.bind(Worker);

@@ -120,7 +120,11 @@ export async function setBack(client: DbClient, id: string, version: number, sta
   await client.query(`delete from webhook_attempt where event_id in (${events})`, [id, version]);
   await client.query('delete from webhook_event where order_id = $1 and sequence >= $2', [id, version]);
   await client.query('delete from order_timeline where order_id = $1 and version > $2', [id, version]);
-  await client.query('update orders set version = $2, status = $3 where id = $1', [id, version, status]);
+  await client.query('update orders set version = $2, status = $3, completed_at = null where id = $1', [
+    id,
+    version,
+    status,
+  ]);
 }
 
 /** Approves a PENDING order in Postgres only, as if Temporal had been restored from a backup. */

@@ -1,6 +1,6 @@
-import type { ProviderDetails } from '../../src/checkout/provider-details';
+import type { ProviderDetails } from '../../src/checkout/pages/provider-details';
 import type { Application } from '../../src/checkout/domain/application';
-import { createSandboxLender } from '../../src/checkout/lender/sandbox';
+import { createSandboxLender } from '../../src/checkout/sandbox/sandbox-lender';
 import { ORDER } from './domain-orders';
 
 const lender = createSandboxLender(20_000);

@@ -54,6 +54,8 @@ export interface Order extends CreatedOrderBody {
   updated_at: string;
   expires_at?: string | undefined;
   cancelled_at?: string | undefined;
+  /** When it became SUCCESSFUL. */
+  completed_at?: string | undefined;
   /** How the customer chose to pay. */
   payment_term?: PaymentTerm | undefined;
   unsuccessful_reason?: Open<'declined' | 'failed' | 'expired' | 'cancelled'> | undefined;
@@ -64,12 +66,20 @@ export interface Order extends CreatedOrderBody {
 export interface OrderFilter {
   status?: OrderStatus | undefined;
   reference?: string | undefined;
+  /** In pounds. */
+  amount?: number | undefined;
   /** ISO 8601, inclusive. */
   created_from?: string | undefined;
   /** ISO 8601, exclusive. */
   created_before?: string | undefined;
   /** ISO 8601, inclusive. The order that changed last comes first. */
   updated_from?: string | undefined;
+  /** ISO 8601, exclusive. The order that changed last comes first. */
+  updated_before?: string | undefined;
+  /** ISO 8601, inclusive. The order that completed last comes first. */
+  completed_from?: string | undefined;
+  /** ISO 8601, exclusive. The order that completed last comes first. */
+  completed_before?: string | undefined;
 }
 
 /** The result of an HTTP request to a receiver of webhooks. */

@@ -1,5 +1,5 @@
 import type { Instalment, Offer } from '../domain/application';
-import { daysBetween, monthsAfter } from '../calendar';
+import { daysBetween, monthsAfter } from '../domain/calendar';
 import type { Pricing, Promotion } from '../../domain/order';
 
 const DAYS_PER_YEAR = 365;

@@ -1,6 +1,6 @@
-import { type Html, html } from '../html';
-import type { Page } from '../layout';
-import type { ProviderDetails } from '../provider-details';
+import { type Html, html } from '../../html/html';
+import type { Page } from './layout';
+import type { ProviderDetails } from './provider-details';
 import { type AutoUpdate, autoUpdate } from './waiting';
 
 interface ActionOptions {

@@ -1,9 +1,9 @@
 import type { Applicant, Offer } from '../domain/application';
 import type { Order } from '../../domain/order';
-import { formatTotal } from '../format';
-import { type Html, html } from '../html';
-import { type Page, externalLink } from '../layout';
-import type { ProviderDetails } from '../provider-details';
+import { formatTotal } from './format';
+import { type Html, html } from '../../html/html';
+import { type Page, externalLink } from './layout';
+import type { ProviderDetails } from './provider-details';
 import { type FormContext, form } from './form';
 import { costBox, repaymentSchedule } from './offer';
 

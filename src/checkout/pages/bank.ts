@@ -1,10 +1,10 @@
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import type { Payment } from '../domain/payment';
-import { type Html, html } from '../html';
-import type { FormValues } from '../application-form';
-import type { Page } from '../layout';
-import { type ProviderDetails, bankName, banksOf } from '../provider-details';
+import { type Html, html } from '../../html/html';
+import type { FormValues } from '../domain/application-form';
+import type { Page } from './layout';
+import { type ProviderDetails, bankName, banksOf } from './provider-details';
 import { type FormContext, form, radioGroup, switchButton, typedValues } from './form';
 
 const TITLE = 'Choose your bank';

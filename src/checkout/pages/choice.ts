@@ -1,9 +1,9 @@
 import type { Offer } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import type { Order, PaymentTerm } from '../../domain/order';
-import { PAYMENT_TERM_LABELS, describeCost, describePayments } from '../format';
-import { html } from '../html';
-import type { Page } from '../layout';
+import { PAYMENT_TERM_LABELS, describeCost, describePayments } from './format';
+import { html } from '../../html/html';
+import type { Page } from './layout';
 import { costBox } from './offer';
 import { type FormContext, type RadioOption, PAYMENT_TERM, form, radioGroup } from './form';
 

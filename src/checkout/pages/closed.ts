@@ -1,11 +1,11 @@
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
-import type { Checkout } from '../hosted-checkout';
-import type { ClosedState } from '../checkout-state';
-import { formatDateTime } from '../format';
-import { html } from '../html';
-import { type Page, wayBack } from '../layout';
-import type { ProviderDetails } from '../provider-details';
+import type { Checkout } from '../use-cases/hosted-checkout';
+import type { ClosedState } from '../domain/checkout-state';
+import { formatDateTime } from './format';
+import { html } from '../../html/html';
+import { type Page, wayBack } from './layout';
+import type { ProviderDetails } from './provider-details';
 import { declineReason } from './pay-now-offered';
 
 interface Message {

@@ -1,11 +1,11 @@
 import { offerOf } from '../domain/application';
 import { formatPence } from '../../domain/money';
-import { londonDate } from '../calendar';
-import type { Checkout } from '../hosted-checkout';
-import { PAYMENT_TERM_LABELS, formatDateTime } from '../format';
-import { type Html, html } from '../html';
-import { type Page, externalLink } from '../layout';
-import { type ProviderDetails, bankName } from '../provider-details';
+import { londonDate } from '../domain/calendar';
+import type { Checkout } from '../use-cases/hosted-checkout';
+import { PAYMENT_TERM_LABELS, formatDateTime } from './format';
+import { type Html, html } from '../../html/html';
+import { type Page, externalLink } from './layout';
+import { type ProviderDetails, bankName } from './provider-details';
 import { repaymentSchedule } from './offer';
 
 /**

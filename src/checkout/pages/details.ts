@@ -1,11 +1,11 @@
 import type { Offer } from '../domain/application';
 import type { Order } from '../../domain/order';
-import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../test-customers';
-import { type FormErrors, type FormValues, FIELD_NAMES } from '../application-form';
-import { describePayments } from '../format';
-import { type Html, html } from '../html';
-import { type Page, externalLink } from '../layout';
-import type { ProviderDetails } from '../provider-details';
+import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../sandbox/test-customers';
+import { type FormErrors, type FormValues, FIELD_NAMES } from '../domain/application-form';
+import { describePayments } from './format';
+import { type Html, html } from '../../html/html';
+import { type Page, externalLink } from './layout';
+import type { ProviderDetails } from './provider-details';
 import { costBox } from './offer';
 import { type FormContext, form, switchButton } from './form';
 

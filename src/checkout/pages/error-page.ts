@@ -1,5 +1,5 @@
-import { html } from '../html';
-import type { Page } from '../layout';
+import { html } from '../../html/html';
+import type { Page } from './layout';
 
 export interface ErrorPage {
   status: number;

@@ -1,8 +1,8 @@
-import { TOKEN_FIELD } from '../forms';
+import { TOKEN_FIELD } from '../../html/forms';
 import type { PaymentTerm } from '../../domain/order';
-import { type FormValues, FIELD_NAMES } from '../application-form';
-import { PAYMENT_TERM_LABELS } from '../format';
-import { type Html, html } from '../html';
+import { type FormValues, FIELD_NAMES } from '../domain/application-form';
+import { PAYMENT_TERM_LABELS } from './format';
+import { type Html, html } from '../../html/html';
 
 export interface FormContext {
   /** The path of the order's pages. */

@@ -1,9 +1,9 @@
-import { monthsAfter } from '../calendar';
+import { monthsAfter } from '../domain/calendar';
 import { type Instalment, type Offer, totalPence } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
-import { describePromotion, formatDate, formatTotal } from '../format';
-import { type Html, html } from '../html';
+import { describePromotion, formatDate, formatTotal } from './format';
+import { type Html, html } from '../../html/html';
 
 /** The highest APR that is shown, and how often the range is halved to find it. */
 const MAX_PERCENT = 10_000;

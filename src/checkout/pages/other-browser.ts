@@ -1,9 +1,9 @@
 import { formatPence } from '../../domain/money';
 import { isCurrent } from '../domain/payment';
-import type { Checkout } from '../hosted-checkout';
-import type { ApplicantState } from '../checkout-state';
-import { type Html, html } from '../html';
-import { type Page, wayBack } from '../layout';
+import type { Checkout } from '../use-cases/hosted-checkout';
+import type { ApplicantState } from '../domain/checkout-state';
+import { type Html, html } from '../../html/html';
+import { type Page, wayBack } from './layout';
 import { repaymentsAgreedAt } from './complete';
 import { type FormContext, form } from './form';
 

@@ -1,7 +1,7 @@
 import type { DeclineCode, LenderDecision } from '../domain/application';
 import { formatPence } from '../../domain/money';
-import { type Html, html } from '../html';
-import type { Page } from '../layout';
+import { type Html, html } from '../../html/html';
+import type { Page } from './layout';
 import { type BankOptions, bankForm, withError } from './bank';
 import { type FormContext, form } from './form';
 

@@ -1,7 +1,7 @@
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
-import { type Html, html } from '../html';
-import type { Page, Step } from '../layout';
+import { type Html, html } from '../../html/html';
+import type { Page, Step } from './layout';
 import { type FormContext, form } from './form';
 import { type AutoUpdate, autoUpdate } from './waiting';
 

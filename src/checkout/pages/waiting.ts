@@ -1,8 +1,8 @@
-import type { WaitingState } from '../checkout-state';
-import { formatDateTime } from '../format';
-import { type Html, html } from '../html';
-import type { Page } from '../layout';
-import type { ProviderDetails } from '../provider-details';
+import type { WaitingState } from '../domain/checkout-state';
+import { formatDateTime } from './format';
+import { type Html, html } from '../../html/html';
+import type { Page } from './layout';
+import type { ProviderDetails } from './provider-details';
 
 const REFRESH_SECONDS = 5;
 const SLOW_REFRESH_SECONDS = 30;

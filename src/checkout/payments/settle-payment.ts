@@ -1,7 +1,7 @@
 import type { DbClient } from '../../db/pool';
 import { closePaidPayment, findPaymentStatus, hasCompletedOrder, recordPaymentStatus } from '../db/payments';
 import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isCurrent, isInProgress } from '../domain/payment';
-import { providerOf } from '../guard-providers';
+import { providerOf } from '../lender/guard-lenders';
 import { type PaymentProvider, type PaymentProviders, PaymentProviderUnavailable } from './payment-provider';
 
 /**

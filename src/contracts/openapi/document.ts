@@ -30,10 +30,10 @@ Guides: ${guides}.
   \`testEndpoint\` sends another webhook.
 - **Rate limits** apply to each key or seller, and to requests without a valid key from each IP address. \`RateLimit\`
   and \`RateLimit-Policy\` report them (draft-ietf-httpapi-ratelimit-headers-11). A list counts as one request for each 10
-  items of its \`limit\`, and a webhook test or a resend of many as 20. After a 429, wait for the number of seconds in \`Retry-After\`.
+  items of its \`limit\`, and a CSV, a webhook test or a resend of many as 20. After a 429, wait for the number of seconds in \`Retry-After\`.
 - **Signed responses**: if the operator configures a header for it, every authenticated response contains the base64
   HMAC-SHA256 of its body, with the API key of the request as the secret. Exceptions: a 400, 408 or 431 for a request that
-  cannot be read, and a 503 while the service cannot look up the key. Treat an unsigned 408 or 5xx as no response.
+  cannot be read, a 503 while the service cannot look up the key, and CSV. Treat an unsigned 408 or 5xx as no response.
 - **Times** are ISO 8601 in UTC. **Amounts** are JSON numbers in pounds (GBP).
 `.trim();
 

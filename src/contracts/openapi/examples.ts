@@ -1,3 +1,4 @@
+import { CSV_HEAD } from '../order-csv';
 import type { CreatedOrderBody, OrderBody, RepaymentExampleBody } from '../order-schemas';
 import type {
   TimelineEntryBody,
@@ -49,6 +50,10 @@ export const cancelledOrder: OrderBody = {
 };
 
 export const approvedOrder: OrderBody = { ...order, status: 'APPROVED', payment_term: 'PAY_LATER' };
+
+export const ordersCsv =
+  `${CSV_HEAD}${order.id},web-100042,SUCCESSFUL,1234.50,PAY_LATER,2026-11-21T09:00:00.000Z,` +
+  '2026-11-21T09:06:02.117Z,,\r\n';
 
 export const seller = { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' };
 

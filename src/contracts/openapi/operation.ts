@@ -180,6 +180,8 @@ export interface Operation {
     data: z.ZodType;
     /** Of a list: an example of `next_cursor`. */
     cursor?: string;
+    /** Of a list that is also returned as CSV: an example. */
+    csv?: string;
     examples: Examples;
     headers?: z.ZodRawShape;
     links?: ZodOpenApiLinksObject;
@@ -249,7 +251,10 @@ function toOperationObject(own: Operation): ZodOpenApiOperationObject {
       [String(response.status ?? 200)]: {
         description: response.description,
         headers,
-        content: json(responseBody(response), response),
+        content: {
+          ...json(responseBody(response), response),
+          ...(response.csv !== undefined && { 'text/csv': { schema: z.string(), example: response.csv } }),
+        },
         ...(response.links && { links: response.links }),
       },
       ...(conditional === 'get' && {

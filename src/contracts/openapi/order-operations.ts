@@ -9,7 +9,7 @@ import {
   repaymentExampleQuerySchema,
   simulateRequestSchema,
 } from '../request-schemas';
-import { approvedOrder, cancelledOrder, createdOrder, order, repaymentExample, seller } from './examples';
+import { approvedOrder, cancelledOrder, createdOrder, order, ordersCsv, repaymentExample, seller } from './examples';
 import { HEADERS, pick, sometimes, type Operation } from './operation';
 
 /** A link to an operation that takes the ID of the new order. */
@@ -108,12 +108,24 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
     operationId: 'listOrders',
     summary: "List a seller's orders",
     description:
-      'Lists orders as of their last saved change, newest first: by `created_at`, or by last change with `updated_from`.',
+      'Lists orders as of their last saved change, newest first: by last change with `updated_from` or `updated_before`, ' +
+      'by completion with `completed_from` or `completed_before`, otherwise by `created_at`.\n\n' +
+      'With `Accept: text/csv`, all matching orders are returned as CSV (RFC 4180), whatever `limit` is: a header line, then ' +
+      "one line for each order, as they are read. A cell that a spreadsheet would take for a formula starts with `'`. " +
+      'The response is chunked. If it breaks off, its last chunk is missing, which your HTTP client reports as an error: ' +
+      'repeat the request, or pass the ID of the last complete line as `cursor`.',
     query: orderListQuerySchema,
     response: {
       description: 'One page of orders',
       data: orderSchema,
       cursor: order.id,
+      csv: ordersCsv,
+      headers: {
+        'Content-Disposition': z
+          .string()
+          .optional()
+          .meta({ description: 'The file name of a CSV', examples: ['attachment; filename="orders.csv"'] }),
+      },
       examples: { onePage: ['The last page', [order]] },
     },
   },

@@ -80,6 +80,9 @@ create table orders (
   held_until timestamptz,
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
+  -- As in the timeline: when the order became SUCCESSFUL, and how the customer pays. For searches, like `status`.
+  completed_at timestamptz,
+  payment_term text,
   -- True from a 410 until the next delivery: further webhooks are not sent.
   webhooks_disabled boolean not null default false,
   -- The version that a workflow had when it found this row of a restored backup behind it; null for every other order.
@@ -93,6 +96,9 @@ create unique index orders_reference on orders (seller_id, reference) where stat
 create index orders_by_age on orders (created_at desc, id desc);
 create index orders_by_seller on orders (seller_id, created_at desc, id desc);
 create index orders_by_seller_save on orders (seller_id, saved_at desc, id desc);
+create index orders_by_seller_completion on orders (seller_id, completed_at desc, id desc)
+  where completed_at is not null;
+create index orders_by_seller_amount on orders (seller_id, amount_pence, created_at desc, id desc);
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
 create index orders_by_reference on orders (reference, created_at desc, id desc);
 create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);

@@ -14,7 +14,7 @@ const { readFile } = promises as { readFile: (...args: unknown[]) => Promise<unk
 Object.assign(promises, {
   async readFile(...args: unknown[]) {
     const content = await readFile(...args);
-    if (!String(args[0]).endsWith('workflow-bundle.js')) return content;
+    if (!String(args[0]).endsWith('order-workflows.js')) return content;
     const wrong = String(content).replace(FIRST_LINE, (line) => line + MISTAKE);
     if (wrong === content) throw new Error('the workflow code has another first line');
     return wrong;

@@ -1,5 +1,5 @@
 import { NO_OFFER } from '../../../src/checkout/domain/application';
-import type * as Guards from '../../../src/checkout/guard-providers';
+import type * as Guards from '../../../src/checkout/lender/guard-lenders';
 import type { Lender, LenderAnswer } from '../../../src/checkout/lender/lender';
 import { apiOf } from '../../support/api';
 import { applied, newCustomer, pendingCall, proceedCheckout, statusOfOrder, useCheckout } from '../../support/checkout';
@@ -35,8 +35,8 @@ jest.mock('../../../src/providers', () =>
 );
 
 /** The calls hang longer than on any machine that runs the test. */
-jest.mock('../../../src/checkout/guard-providers', () => {
-  const actual = jest.requireActual<typeof Guards>('../../../src/checkout/guard-providers');
+jest.mock('../../../src/checkout/lender/guard-lenders', () => {
+  const actual = jest.requireActual<typeof Guards>('../../../src/checkout/lender/guard-lenders');
   const guardLenders: typeof actual.guardLenders = (lenders) => actual.guardLenders(lenders, { deadlineMs: 600_000 });
   return { ...actual, guardLenders };
 });

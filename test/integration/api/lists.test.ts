@@ -4,9 +4,11 @@ import { saveChange } from '../../../src/db/save-order';
 import { decide } from '../../../src/domain/order';
 import { BASE } from '../../support/api';
 import { holdTransaction } from '../../support/database';
+import { copyOrder } from '../../support/many-orders';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { createSeller, type TestSeller, useStack } from '../../support/stack';
+import { onStatement } from '../../support/statements';
 import { until } from '../../support/until';
 
 const stack = useStack();
@@ -195,6 +197,111 @@ test('status, reference, created_from and created_before filter the list', async
   expect(await idsOf({ created_from: '2026-02-01', created_before: '2026-02-01T00:00:00.001Z' })).toEqual([again]);
 });
 
+test('completed_at is set by the completion, and completed_from and completed_before list by it', async () => {
+  const [never, early, late] = await createMany(3);
+  const completeAt: string[] = [];
+  for (const id of [early, late]) {
+    for (const event of ['signup_started', 'approved', 'completed']) await stack.api.progress(id!, event);
+    const { completed_at, updated_at } = (await stack.api.get(id!, { key: seller.key })).body.data;
+    expect(completed_at).toBe(updated_at);
+    completeAt.push(completed_at);
+  }
+  expect((await stack.api.get(never!, { key: seller.key })).body.data).not.toHaveProperty('completed_at');
+  expect(await idsOf({ completed_from: '2026-01-01' })).toEqual([late, early]);
+  expect(await idsOf({ completed_from: '2026-01-01', limit: '1', cursor: late! })).toEqual([early]);
+  expect(await idsOf({ completed_from: completeAt[1]! })).toEqual([late]);
+  expect(await idsOf({ completed_before: completeAt[1]! })).toEqual([early]);
+  expect(await idsOf({ completed_from: completeAt[0]!, completed_before: completeAt[0]! })).toEqual([]);
+});
+
+test('updated_before lists the orders that had changed before, the last change first', async () => {
+  const [newest, oldest] = await createMany(2);
+  await stack.api.cancel(oldest!, { key: seller.key });
+  const { cancelled_at } = (await stack.api.get(oldest!, { key: seller.key })).body.data;
+  expect(await idsOf({ updated_before: '2100-01-01' })).toEqual([oldest, newest]);
+  expect(await idsOf({ updated_before: cancelled_at })).toEqual([newest]);
+  expect(await idsOf({ updated_from: '2026-01-01', updated_before: cancelled_at })).toEqual([newest]);
+  expect(await idsOf({ updated_from: '2026-01-01', updated_before: '2026-01-01' })).toEqual([]);
+});
+
+test('amount lists the orders of exactly this amount', async () => {
+  const [id] = await createMany(1);
+  expect(await idsOf({ amount: '12.5' })).toEqual([id]);
+  expect(await idsOf({ amount: '12.50', status: 'CREATED' })).toEqual([id]);
+  expect(await idsOf({ amount: '12.51' })).toEqual([]);
+});
+
+describe('with Accept: text/csv', () => {
+  const csv = (query: Record<string, string> = {}) =>
+    stack.api.call('GET', `${BASE}/seller/${seller.id}/order/?${new URLSearchParams(query).toString()}`, {
+      key: seller.key,
+      headers: { Accept: 'text/csv' },
+    });
+
+  test('the list is a CSV of all orders that match, whatever `limit` is', async () => {
+    const [newest, , oldest] = await createMany(3);
+    await copyOrder(stack.db, oldest!, 1000);
+    const { status, text, headers } = await csv({ limit: '1' });
+    expect([status, headers.get('Content-Type')]).toEqual([200, 'text/csv; charset=utf-8; header=present']);
+    expect(headers.get('Content-Disposition')).toBe('attachment; filename="orders.csv"');
+    const [head, first, ...lines] = text.split('\r\n');
+    expect(head).toMatch(/^id,reference,status,amount,/);
+    expect(first).toMatch(new RegExp(`^${newest},[^,]+,CREATED,12.50,,20[^,]+Z,,,$`));
+    expect(lines).toHaveLength(1003);
+    expect(lines.at(-1)).toBe('');
+    expect(new Set(lines.map((line) => line.slice(0, 36))).size).toBe(1003);
+    expect((await csv({ amount: '2.00' })).text.split('\r\n')).toEqual([
+      head,
+      expect.stringMatching(/,copy 100,SUCCESSFUL,2.00,PAY_NOW,20[^,]+Z,20[^,]+Z,,$/),
+      '',
+    ]);
+    expect((await csv({ status: 'APPROVED' })).text).toBe(`${head}\r\n`);
+    expect((await csv({ cursor: oldest! })).text.split('\r\n')).toHaveLength(1002);
+  });
+
+  test('an invalid parameter, an unknown cursor and a wrong key get the same problems as with JSON', async () => {
+    expectProblem(await csv({ page: '2' }), 422, 'invalid_request');
+    expectProblem(await csv({ cursor: randomUUID() }), 422, 'invalid_request');
+    const other = await createSeller(stack.db);
+    const path = `${BASE}/seller/${seller.id}/order/`;
+    expectProblem(
+      await stack.api.call('GET', path, { key: other.key, headers: { Accept: 'text/csv' } }),
+      404,
+      'not_found',
+    );
+  });
+
+  test.each(['*/*', 'application/json, text/csv', 'text/html'])('Accept: %s returns JSON', async (accept) => {
+    const path = `${BASE}/seller/${seller.id}/order/`;
+    expect((await stack.api.call('GET', path, { key: seller.key, headers: { Accept: accept } })).body.data).toEqual([]);
+  });
+
+  test('an error of Postgres before the first line is a problem, and a later one breaks the connection off', async () => {
+    const [id] = await createMany(1);
+    await copyOrder(stack.db, id!, 1000);
+    let pages = 0;
+    const failAt = (page: number) =>
+      onStatement(({ text }) => {
+        if (text.includes('"listedAt"') && ++pages === page) throw new Error('connection terminated unexpectedly');
+      });
+    failAt(1);
+    expectProblem(await csv(), 503, 'service_unavailable');
+    jest.restoreAllMocks();
+    pages = 0;
+    failAt(2);
+    const headers = { Accept: 'text/csv', Authorization: `Bearer ${seller.key}` };
+    const broken = await fetch(`${stack.api.url}${BASE}/seller/${seller.id}/order/`, { headers });
+    expect(broken.status).toBe(200);
+    let received = '';
+    const read = async (): Promise<void> => {
+      for await (const piece of broken.body!.pipeThrough(new TextDecoderStream())) received += piece;
+    };
+    await expect(read()).rejects.toThrow('terminated');
+    expect(received.split('\r\n')).toHaveLength(502);
+    jest.restoreAllMocks();
+  });
+});
+
 test.each(['0001-01-01', '9999-12-31T23:59:59.999999Z', '2026-02-01T00:00:00%2B23:59', '2026-02-01T00:00:00-23:59'])(
   'created_from accepts %s',
   async (time) => {
@@ -235,6 +342,11 @@ test.each([
   ['limit=0', 'limit', 'invalid_format'],
   ['limit=101', 'limit', 'invalid_format'],
   ['cursor=2', 'cursor', 'invalid_format'],
+  ['amount=1.001', 'amount', 'invalid_format'],
+  ['amount=0', 'amount', 'too_small'],
+  ['completed_from=October', 'completed_from', 'invalid_format'],
+  ['completed_before=2026-02-30', 'completed_before', 'invalid_format'],
+  ['updated_before=soon', 'updated_before', 'invalid_format'],
   ['page=2', 'page', 'unknown_field'],
   ['limit=1&limit=2', 'limit', 'invalid_type'],
   ['status=CREATED&status=PENDING', 'status', 'invalid_type'],

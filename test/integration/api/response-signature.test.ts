@@ -36,6 +36,11 @@ test.each(Object.entries(CALLS))("%s is signed over its exact body with the call
   expect(response.headers.get('Content-Type')).toMatch(/^application\/(problem\+)?json/);
 });
 
+test('a CSV, which is sent while it is read, is not signed', async () => {
+  const { status, headers } = await stack.api.call('GET', `${seller}/order/`, { headers: { Accept: 'text/csv' } });
+  expect([status, headers.get(HEADER)]).toEqual([200, null]);
+});
+
 test('a response to the checkout is signed with the checkout key', async () => {
   const response = await stack.api.progress(randomUUID(), 'approved');
   expect(response.status).toBe(404);

@@ -1,7 +1,7 @@
-import pg from 'pg';
 import { missingThings, pathOf, type Things, thingsOf } from '../../support/accounts';
 import { MATRIX, parametersOf, type Whose } from '../../support/authorization-matrix';
 import { createSeller, useStack } from '../../support/stack';
+import { onStatement } from '../../support/statements';
 
 const stack = useStack({ sandbox: true });
 let things: Record<Whose, Things>;
@@ -17,14 +17,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   statements = [];
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is applied to `this`
-  const query = pg.Client.prototype.query as (...args: unknown[]) => unknown;
-  jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
-    const [statement, values] = args as [string | { text: string; values?: unknown[] }, unknown];
-    const { text, values: own } = typeof statement === 'string' ? { text: statement, values: undefined } : statement;
-    statements.push({ text, values: own ?? (Array.isArray(values) ? values : []) });
-    return query.apply(this, args) as never;
-  });
+  onStatement((statement) => statements.push(statement));
 });
 afterEach(() => jest.restoreAllMocks());
 

@@ -1,11 +1,11 @@
 import { PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
-import type * as SandboxBank from '../../../src/checkout/payments/sandbox-bank';
+import type * as SandboxBank from '../../../src/checkout/sandbox/sandbox-bank';
 import { buttonTarget, customerAt, useCheckout } from '../../support/checkout';
 import { openOrder } from '../../support/orders';
 
 const mockDown = () => Promise.reject(new PaymentProviderUnavailable('the bank is down'));
-jest.mock('../../../src/checkout/payments/sandbox-bank', () => {
-  const actual = jest.requireActual<typeof SandboxBank>('../../../src/checkout/payments/sandbox-bank');
+jest.mock('../../../src/checkout/sandbox/sandbox-bank', () => {
+  const actual = jest.requireActual<typeof SandboxBank>('../../../src/checkout/sandbox/sandbox-bank');
   const createSandboxBank: typeof actual.createSandboxBank = (...options) => ({
     ...actual.createSandboxBank(...options),
     start: mockDown,

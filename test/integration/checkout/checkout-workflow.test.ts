@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { type CheckoutActivities, createCheckoutActivities } from '../../../activities/checkout-activities';
+import { type CheckoutActivities, createCheckoutActivities } from '../../../src/checkout/temporal/checkout-activities';
 import {
   findApplication,
   recordAgreement,
@@ -13,10 +13,10 @@ import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/p
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
-import { type CallLender, guardLenders } from '../../../src/checkout/guard-providers';
+import { type CallLender, guardLenders } from '../../../src/checkout/lender/guard-lenders';
 import type { Lender, LenderAnswer, Lenders } from '../../../src/checkout/lender/lender';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflow-client';
-import { checkoutState } from '../../../src/checkout/checkout-state';
+import { checkoutState } from '../../../src/checkout/domain/checkout-state';
 import { createOrderCore } from '../../../src/checkout/order-core';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
 import { apiOf } from '../../support/api';

@@ -1,4 +1,4 @@
-import { londonDate } from '../../../src/checkout/calendar';
+import { londonDate } from '../../../src/checkout/domain/calendar';
 import { BUSINESS, type Customer, customerAt, newCustomer, useCheckout } from '../../support/checkout';
 
 const stack = useCheckout({ env: { RATE_LIMIT_PAY_LINK: '1000' } });

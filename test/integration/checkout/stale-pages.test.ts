@@ -1,6 +1,6 @@
-import { formatDate } from '../../../src/checkout/format';
+import { formatDate } from '../../../src/checkout/pages/format';
 import { upsertPaymentTerm } from '../../../src/checkout/db/applications';
-import { londonDate, monthsAfter } from '../../../src/checkout/calendar';
+import { londonDate, monthsAfter } from '../../../src/checkout/domain/calendar';
 import { BUSINESS, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { untilServed } from '../../support/until-served';

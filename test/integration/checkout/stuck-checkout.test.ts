@@ -1,6 +1,6 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { findOrder } from '../../../src/db/find-orders';
-import { checkoutWorkflowId } from '../../../workflows/checkout-messages';
+import { checkoutWorkflowId } from '../../../src/checkout/temporal/checkout-messages';
 import { applied, useCheckout } from '../../support/checkout';
 import { until } from '../../support/until';
 

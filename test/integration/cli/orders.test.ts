@@ -79,6 +79,47 @@ test('order list prints orders newest first, filtered by seller, status, time an
   expect((await cli('order', 'list', '--status', 'SUCCESSFUL')).stdout).toBe('none\n');
 });
 
+test('order list and order export select orders by amount and by the time of their completion', async () => {
+  const other = await createSeller(stack.db);
+  const create = async (amount: number): Promise<string> =>
+    (
+      await stack.api.call('POST', `${BASE}/seller/${other.id}/order/`, {
+        key: other.key,
+        body: { data: { amount, reference: `=${randomUUID()}` } },
+      })
+    ).body.data.id;
+  const open = await create(12.5);
+  const done = await create(30);
+  for (const event of ['signup_started', 'approved', 'completed']) await stack.api.progress(done, event);
+  const listed = async (...options: string[]) =>
+    (await json('order', 'list', '--seller', other.id, ...options)).map(({ id }: { id: string }) => id);
+  expect(await listed('--amount', '12.50')).toEqual([open]);
+  expect(await listed('--amount', '13')).toEqual([]);
+  expect(await listed('--completed-since', '2026-01-01')).toEqual([done]);
+  expect(await listed('--completed-until', '2026-01-01')).toEqual([]);
+
+  const exported = async (...options: string[]) =>
+    (await cli('order', 'export', '--seller', other.id, ...options)).stdout.split('\r\n');
+  const [head, ...lines] = await exported();
+  expect(head).toMatch(/^id,reference,status,amount,/);
+  expect(lines).toEqual([
+    expect.stringMatching(new RegExp(`^${done},'=[^,]+,SUCCESSFUL,30.00,,20[^,]+Z,20[^,]+Z,,$`)),
+    expect.stringMatching(new RegExp(`^${open},'=[^,]+,CREATED,12.50,,20[^,]+Z,,,$`)),
+    '',
+  ]);
+  expect(await exported('--completed-since', '2026-01-01')).toEqual([head, lines[0], '']);
+  expect(await exported('--amount', '1')).toEqual([head, '']);
+
+  const refusal = (...args: string[]) => cli('order', ...args);
+  expect(await refusal('list', '--amount', '1.001')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('pounds'),
+  });
+  expect(await refusal('export')).toMatchObject({ code: 2, stderr: expect.stringContaining('--seller') });
+  expect(await refusal('export', '--seller', randomUUID())).toMatchObject({ code: 1, stdout: '' });
+  expect(await refusal('export', '--json', '--seller', other.id)).toMatchObject({ code: 2, stdout: '' });
+});
+
 describe('a reference in place of an id', () => {
   test('selects the only order that has it', async () => {
     const reference = `Größe ${randomUUID()}`;

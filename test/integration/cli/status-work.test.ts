@@ -1,6 +1,6 @@
 import { readWork } from '../../../src/cli/status';
 import type { Lender } from '../../../src/checkout/lender/lender';
-import { createSandboxLender } from '../../../src/checkout/lender/sandbox';
+import { createSandboxLender } from '../../../src/checkout/sandbox/sandbox-lender';
 import { markRowBehind } from '../../../src/db/save-order';
 import { createSeller } from '../../support/stack';
 import { useDatabase } from '../../support/database';

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { checkBreakers, checkTemporal } from '../../../src/cli/status';
-import { CHECKOUT_TASK_QUEUE } from '../../../src/checkout/checkout-workflow-client';
+import { CHECKOUT_TASK_QUEUE } from '../../../src/checkout/temporal/checkout-workflow-client';
 import { inTransaction } from '../../../src/db/pool';
 import { createTemporalClient } from '../../../src/temporal/connection';
 import { TASK_QUEUES, countPollers } from '../../../src/temporal/server';

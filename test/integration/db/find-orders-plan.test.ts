@@ -1,35 +1,55 @@
-import { findOrders } from '../../../src/db/find-orders';
+import { type OrderFilter, findOrders } from '../../../src/db/find-orders';
 import { useDatabase } from '../../support/database';
+import { copyOrder } from '../../support/many-orders';
 import { insertNewOrder } from '../../support/new-orders';
 import { queryPlan } from '../../support/query-plan';
 
 const database = useDatabase();
+let sellerId: string;
 beforeAll(async () => {
-  await insertNewOrder(database.db);
-  await database.db
-    .query(`insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms,
-      redirect_url, pay_link_id, pricing, created_at, version, status)
-    select gen_random_uuid(), seller_id, seller_name, amount_pence, 'order ' || n, allowed_payment_terms,
-      redirect_url, gen_random_uuid(), pricing, created_at - n * interval '1 minute', version, status
-    from orders, generate_series(1, 20000) n`);
-  await database.db.query(`insert into order_timeline (order_id, version, event, to_status, actor, channel, at)
-    select id, version, 'created', status, 'seller', 'api', created_at from orders on conflict do nothing`);
-  await database.db.query('analyze orders, order_timeline');
+  for (const order of [await insertNewOrder(database.db), await insertNewOrder(database.db)]) {
+    sellerId = order.sellerId;
+    await copyOrder(database.db, order.id, 20_000);
+  }
+  await database.db.query(`update orders set status = 'CREATED' where amount_pence % 100 = 0`);
+  await database.db.query('vacuum analyze orders');
 });
+
+const planOf = (filter: OrderFilter) => queryPlan(database.db, (db) => findOrders(db, filter, 50));
 
 test.each([
   ['all orders', {}],
-  ['orders in a status', { status: 'CREATED' }],
+  ['orders in a status', { status: 'SUCCESSFUL' }],
   ['orders created after a time', { createdFrom: '2020-01-01T00:00:00Z' }],
 ] as const)('an index finds the newest orders of all sellers among many: %s', async (_, filter) => {
-  const plan = await queryPlan(database.db, (explainingDb) => findOrders(explainingDb, filter, 50));
+  const plan = await planOf(filter);
   expect(plan).toMatch(/Limit.*\n *-> +Index Scan using orders_by_age/);
   expect(plan).not.toContain('Seq Scan on orders');
 });
 
-test('an index finds the orders of a seller that were saved last', async () => {
-  const { rows } = await database.db.query<{ sellerId: string }>('select seller_id as "sellerId" from orders limit 1');
-  const filter = { sellerId: rows[0]!.sellerId, savedFrom: '2020-01-01T00:00:00Z' };
-  const plan = await queryPlan(database.db, (explainingDb) => findOrders(explainingDb, filter, 50));
-  expect(plan).toMatch(/Limit.*\n *-> +Index Scan using orders_by_seller_save/);
+const TIME = '2020-01-01T00:00:00Z';
+const LATER = '2100-01-01T00:00:00Z';
+const AFTER = {
+  after: '6f0c2a52-8a3e-4e63-9d0a-52f1f6f0a111',
+  afterTime: new Date(Date.now() - 7 * 86_400_000).toISOString(),
+};
+
+test.each<[string, string, OrderFilter]>([
+  ['all', 'orders_by_(age|seller)', {}],
+  ['in a status', 'orders_by_seller_status', { status: 'CREATED' }],
+  ['with a reference', 'orders_by_(seller_)?reference', { reference: 'copy 77' }],
+  ['of an amount', 'orders_by_seller_amount', { amountPence: 5000 }],
+  ['that were saved last', 'orders_by_seller_save', { savedFrom: TIME }],
+  ['that were saved before a time', 'orders_by_seller_save', { savedBefore: LATER }],
+  ['that completed last', 'orders_by_seller_completion', { completedFrom: TIME }],
+  ['that completed before a time', 'orders_by_seller_completion', { completedBefore: LATER }],
+])('an index finds the orders of a seller among many, and the next page: %s', async (_, index, filter) => {
+  for (const page of [filter, { ...filter, ...AFTER }]) {
+    const plan = await planOf({ sellerId, ...page });
+    expect(plan).toMatch(new RegExp(`Limit.*\\n *-> +Index Scan using ${index} `));
+    expect(plan).not.toContain('Seq Scan on orders');
+  }
+  // The place to continue at is found in the index, not by a walk from the start of the list.
+  if (Object.keys(filter).every((field) => !/reference|status|amount/.test(field)))
+    expect(await planOf({ sellerId, ...filter, ...AFTER })).toMatch(/Index Cond: .*ROW\(\w+, id\) </);
 });

@@ -1,5 +1,6 @@
-import { findOrder, findOrdersToCompare } from '../../../src/db/find-orders';
+import { findOrder, findOrdersToCompare, readOrders } from '../../../src/db/find-orders';
 import { useDatabase } from '../../support/database';
+import { copyOrder } from '../../support/many-orders';
 import { insertNewOrder, saveChanges } from '../../support/new-orders';
 import { applyEvents } from '../../support/domain-orders';
 
@@ -29,4 +30,19 @@ test('orders to compare are found one page after the other, although most orders
   expect(found).toEqual(expect.arrayContaining([open.id, unsent.id]));
   expect(found).not.toContain(done.id);
   expect(found).toEqual([...new Set(found)].sort());
+});
+
+test('all orders are read once each, in pages, although an order changes between two pages', async () => {
+  const { db } = database;
+  const { id, sellerId } = await insertNewOrder(db);
+  await copyOrder(db, id, 1200);
+  const read: string[] = [];
+  const pages: number[] = [];
+  for await (const page of readOrders(db, { sellerId, savedFrom: '2020-01-01' })) {
+    pages.push(page.length);
+    read.push(...page.map((order) => order.id));
+    await db.query('update orders set saved_at = now() where id = $1', [read.at(-1)]);
+  }
+  expect(pages).toEqual([500, 500, 201]);
+  expect(new Set(read).size).toBe(1201);
 });

@@ -133,8 +133,11 @@ test('a run that has saved a change and does not know yet is kept, and its chang
   const query = pg.Client.prototype.query as (this: pg.Client, ...args: unknown[]) => undefined;
   jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
     const [statement, values, callback] = args as [{ name?: string }, unknown, (...results: unknown[]) => void];
-    if (statement.name !== 'save_change' || typeof callback !== 'function') return query.apply(this, args);
-    return query.call(this, statement, values, (...results: unknown[]) => {
+    if (statement.name !== 'save_change' || typeof callback !== 'function') {
+      query.apply(this, args);
+      return;
+    }
+    query.call(this, statement, values, (...results: unknown[]) => {
       hasSaved = true;
       void released.then(() => {
         callback(...results);

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../src/package';
-import { WORKFLOW_BUNDLE } from '../../../src/temporal/workflow-bundle';
+import { WORKFLOW_BUNDLES } from '../../../src/temporal/workflow-bundle';
 import { installTemporalRuntime } from '../../../src/temporal/runtime';
 import { SCENARIOS } from '../../support/record-histories';
 import { replay } from '../../support/replay';
@@ -19,7 +19,7 @@ test.each(SCENARIOS)('there is a recorded history of the scenario %s', (name) =>
 });
 
 test.each(files)('the history %s replays on the current workflow code', async (file) => {
-  await replay(read(file));
+  await replay(read(file), WORKFLOW_BUNDLES[file.includes('-checkout-') ? 'checkout' : 'orders']);
 });
 
 describe('a change of the workflow code that breaks old runs fails the replay', () => {
@@ -32,7 +32,7 @@ describe('a change of the workflow code that breaks old runs fails the replay', 
     ['a timer comes before a save', SAVE, `await new Promise((resolve) => setTimeout(resolve, 1)); ${SAVE}`],
     ['an upsert is left out', /\(0, \w+\.upsertSearchAttributes\)\(/, '(() => undefined)('],
   ])('if %s', async (_, before, after) => {
-    const code = readFileSync(WORKFLOW_BUNDLE, 'utf8');
+    const code = readFileSync(WORKFLOW_BUNDLES.orders, 'utf8');
     const changed = code.replace(before, after);
     expect(changed === code).toBe(false);
     const codePath = path.join(folder, 'changed.js');

@@ -1,4 +1,4 @@
-import { EMPTY_FORM, toFormValues, validateForm } from '../../../src/checkout/application-form';
+import { EMPTY_FORM, toFormValues, validateForm } from '../../../src/checkout/domain/application-form';
 
 const VALID = {
   business_name: 'Bloggs & Daughters Ltd',

@@ -5,7 +5,7 @@ import {
   formatDate,
   formatDateTime,
   formatDeadline,
-} from '../../../src/checkout/format';
+} from '../../../src/checkout/pages/format';
 import { monthlyInstalments } from '../../../src/checkout/lender/instalments';
 
 test('dates and times are British and use London time', () => {

@@ -1,6 +1,6 @@
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
-import { LenderBusy, guardLenders, guardPayments } from '../../../src/checkout/guard-providers';
+import { LenderBusy, guardLenders, guardPayments } from '../../../src/checkout/lender/guard-lenders';
 import {
   type Lender,
   type LenderAnswer,

@@ -1,5 +1,5 @@
-import { type LayoutContext, type Page, renderPage } from '../../../src/checkout/layout';
-import { EMPTY_FORM } from '../../../src/checkout/application-form';
+import { type LayoutContext, type Page, renderPage } from '../../../src/checkout/pages/layout';
+import { EMPTY_FORM } from '../../../src/checkout/domain/application-form';
 import { agreementPage } from '../../../src/checkout/pages/agreement';
 import { type BankOptions, chooseBankPage } from '../../../src/checkout/pages/bank';
 import { choicePage } from '../../../src/checkout/pages/choice';

@@ -1,4 +1,4 @@
-import { createPageReads } from '../../../src/checkout/page-reads';
+import { createPageReads } from '../../../src/checkout/http/page-reads';
 
 test('a page that has waited too long for its turn returns service_unavailable, and pages of other sellers do not', async () => {
   const reads = createPageReads({ findSeller: () => Promise.resolve(undefined) }, 50);

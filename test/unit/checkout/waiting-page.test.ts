@@ -1,5 +1,5 @@
-import type { WaitingState } from '../../../src/checkout/checkout-state';
-import { renderPage } from '../../../src/checkout/layout';
+import type { WaitingState } from '../../../src/checkout/domain/checkout-state';
+import { renderPage } from '../../../src/checkout/pages/layout';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import { ORDER } from '../../support/domain-orders';
 import { PROVIDER_DETAILS } from '../../support/provider-details';

@@ -35,6 +35,12 @@ describe('the body of a retrieve response', () => {
     expect(toOrderBody(IN_STATUS.UNSUCCESSFUL, CHECKOUT)).not.toHaveProperty('cancelled_at');
   });
 
+  test('has completed_at only if the order is SUCCESSFUL', () => {
+    expect(toOrderBody(IN_STATUS.SUCCESSFUL, CHECKOUT).completed_at).toBe(atMinute(3));
+    for (const status of ['APPROVED', 'UNSUCCESSFUL'] as const)
+      expect(toOrderBody(IN_STATUS[status], CHECKOUT)).not.toHaveProperty('completed_at');
+  });
+
   test('says why the order is UNSUCCESSFUL, also after a later cancel, and when it last changed', () => {
     const bodyAfter = (...events: Parameters<typeof orderAfter>) => toOrderBody(orderAfter(...events), CHECKOUT);
     expect(bodyAfter('signup_started', 'declined')).toMatchObject({ unsuccessful_reason: 'declined' });

@@ -51,6 +51,12 @@ test('the webhook for a cancellation contains cancelled_at', () => {
   expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: atMinute(2), unsuccessful_reason });
 });
 
+test('the webhook for the completion contains completed_at, and the one before does not', () => {
+  const order = IN_STATUS.SUCCESSFUL;
+  expect(bodyOf(order, 3, 3).data.order).toMatchObject({ status: 'SUCCESSFUL', completed_at: atMinute(3) });
+  expect(bodyOf(order, 2, 2).data.order).not.toHaveProperty('completed_at');
+});
+
 test('the webhook for an earlier change does not show a later cancellation', () => {
   expect(bodyOf(orderAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
     'cancelled_at',
@@ -80,6 +86,7 @@ test('a webhook with the longest value in each field has at most the 100,000 byt
     ...toOrderFacts(given, { ...seller, defaultCancelUrl: account.cancel_url! }, order),
     expiresAt: order.createdAt,
     cancelledAt: order.createdAt,
+    completedAt: order.createdAt,
     paymentTerm: 'PAY_LATER',
   };
   const body = toOrderBody(largest, `https://checkout.example/${'a'.repeat(1000)}`);

@@ -28,6 +28,7 @@ describe('a new order', () => {
       updatedAt: CREATED_AT,
       expiresAt: atMinute(60),
       cancelledAt: null,
+      completedAt: null,
       unsuccessfulReason: null,
       paymentTerm: null,
       changes: [created],

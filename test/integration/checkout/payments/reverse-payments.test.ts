@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { createCheckoutActivities } from '../../../../activities/checkout-activities';
+import { createCheckoutActivities } from '../../../../src/checkout/temporal/checkout-activities';
 import type { OrderWorkflows } from '../../../../src/temporal/order-workflow-client';
 import { findOrder } from '../../../../src/db/find-orders';
 import { createOrderCore } from '../../../../src/checkout/order-core';
@@ -15,7 +15,7 @@ import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
 import type { OrderEvent, Channel } from '../../../../src/domain/order';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../../src/checkout/payments/payment-provider';
 import { refreshPayment } from '../../../../src/checkout/payments/settle-payment';
-import { createSandboxBank } from '../../../../src/checkout/payments/sandbox-bank';
+import { createSandboxBank } from '../../../../src/checkout/sandbox/sandbox-bank';
 import { useDatabase } from '../../../support/database';
 import { insertNewOrder, saveChanges } from '../../../support/new-orders';
 import { applyEvents, atMinute, request } from '../../../support/domain-orders';

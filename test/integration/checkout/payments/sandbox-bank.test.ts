@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
-import { createSandboxBank } from '../../../../src/checkout/payments/sandbox-bank';
+import { createSandboxBank } from '../../../../src/checkout/sandbox/sandbox-bank';
 import { useDatabase } from '../../../support/database';
 
 const database = useDatabase();

@@ -1,5 +1,5 @@
 import { totalPence } from '../../../../src/checkout/domain/application';
-import { monthsAfter } from '../../../../src/checkout/calendar';
+import { monthsAfter } from '../../../../src/checkout/domain/calendar';
 import { monthlyInstalments } from '../../../../src/checkout/lender/instalments';
 
 const FREE = { representativeInterest: 0, promotions: [] };

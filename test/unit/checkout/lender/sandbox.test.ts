@@ -1,5 +1,5 @@
 import { type LenderApplication, LenderUnavailable } from '../../../../src/checkout/lender/lender';
-import { createSandboxLender } from '../../../../src/checkout/lender/sandbox';
+import { createSandboxLender } from '../../../../src/checkout/sandbox/sandbox-lender';
 
 const SUBMITTED = Date.parse('2027-01-15T12:00:00Z');
 const REFERRAL_MS = 10_000;

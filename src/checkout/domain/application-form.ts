@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import type { Applicant } from './application';
+import { formatPence, poundsToPence } from '../../domain/money';
+
+/** The form's values as the customer typed them. */
+export type FormValues = Record<keyof typeof FIELDS, string>;
+/** An error message for each invalid field. */
+export type FormErrors = Partial<FormValues>;
+
+const MAX_TURNOVER_PENCE = 1e12;
+/**
+ * Companies House formats: eight digits, or two letters and six digits. Some old numbers start or end with R, and those
+ * of societies end with RS.
+ */
+const COMPANY_NUMBER = /^(?!0{8})(\d{8}|[A-Z]{2}\d{5}[\dR]|R\d{7}|(IP|RS|SP)[\dA-Z]{6})$/;
+/** Allows commas and spaces between thousands only, because `12500,00` is ambiguous. */
+const POUNDS = /^(\d{1,12}|\d{1,3}([ ,]\d{3}){1,3})(\.\d{1,2})?$/;
+
+const INVALID_EMAIL = 'Enter an email address in the correct format, like name@example.co.uk';
+
+/** Includes characters that Postgres cannot store. */
+const UNPRINTABLE = /\p{C}/u;
+
+const FIELDS = {
+  businessName: z
+    .string()
+    .trim()
+    .min(1, 'Enter your business name')
+    .max(160, 'Business name must be 160 characters or fewer')
+    .refine((name) => !UNPRINTABLE.test(name), 'Business name must contain only printable characters'),
+  companyNumber: z
+    .string()
+    .transform((number) => number.replace(/\s/g, '').toUpperCase())
+    .transform((number) => (/^\d{6,7}$/.test(number) ? number.padStart(8, '0') : number))
+    .refine((number) => number !== '', { error: 'Enter your company number', abort: true })
+    .refine(
+      (number) => COMPANY_NUMBER.test(number),
+      'Enter your 8-character company number from Companies House, for example 01234567',
+    ),
+  email: z
+    .string()
+    .trim()
+    .min(1, { error: 'Enter your email address', abort: true })
+    .max(254, { error: 'Email address must be 254 characters or fewer', abort: true })
+    .regex(z.regexes.html5Email, INVALID_EMAIL)
+    .regex(/@.+\./, INVALID_EMAIL),
+  monthlyTurnover: z
+    .string()
+    .transform((text) => text.replace('£', '').trim())
+    .refine((text) => text !== '', { error: 'Enter your estimated monthly turnover', abort: true })
+    .refine((text) => POUNDS.test(text), { error: 'Enter an amount in pounds, for example 12,500', abort: true })
+    .transform((text) => poundsToPence(Number(text.replace(/[ ,]/g, ''))) ?? 0)
+    .refine((pence) => pence <= MAX_TURNOVER_PENCE, 'Estimated monthly turnover must be £10,000,000,000 or less'),
+};
+
+const schema = z.object(FIELDS);
+
+/** The names of the form's fields. */
+export const FIELD_NAMES: Readonly<Record<keyof FormValues, string>> = {
+  businessName: 'business_name',
+  companyNumber: 'company_number',
+  email: 'email',
+  monthlyTurnover: 'monthly_turnover',
+};
+
+export const EMPTY_FORM: FormValues = { businessName: '', companyNumber: '', email: '', monthlyTurnover: '' };
+
+/** Picks the form's values out of a request's fields. Pasted text can contain no-break spaces and invisible characters. */
+export function toFormValues(fields: Readonly<Record<string, string>>): FormValues {
+  const valueOf = (key: keyof FormValues): string =>
+    (fields[FIELD_NAMES[key]] ?? '').replace(/\p{Cf}/gu, '').replace(/\p{Zs}/gu, ' ');
+  return {
+    businessName: valueOf('businessName'),
+    companyNumber: valueOf('companyNumber'),
+    email: valueOf('email'),
+    monthlyTurnover: valueOf('monthlyTurnover'),
+  };
+}
+
+/** An applicant's answers as the form shows them. */
+export function toTypedValues({ businessName, companyNumber, email, monthlyTurnoverPence }: Applicant): FormValues {
+  const monthlyTurnover = formatPence(monthlyTurnoverPence).slice(1);
+  return { businessName, companyNumber, email, monthlyTurnover };
+}
+
+export function validateForm(values: FormValues): { applicant: Applicant } | { errors: FormErrors } {
+  const { data, error } = schema.safeParse(values);
+  if (data) {
+    const { monthlyTurnover, ...others } = data;
+    return { applicant: { ...others, monthlyTurnoverPence: monthlyTurnover } };
+  }
+  const errors: FormErrors = {};
+  for (const { path, message } of error.issues) errors[path[0] as keyof FormValues] ??= message;
+  return { errors };
+}

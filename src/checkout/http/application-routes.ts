@@ -1,0 +1,224 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type Router from '@koa/router';
+import type { Context, State } from './context';
+import { isProblem } from '../../contracts/problem';
+import { isDatabaseUnavailable } from '../../db/database-errors';
+import { replaceBrowser } from '../db/applications';
+import { isUuid } from '../../domain/text';
+import { londonDate } from '../domain/calendar';
+import {
+  type Checkout,
+  agreeToOffer,
+  choosePaymentTerm,
+  ensurePaymentTerm,
+  submitApplication,
+  withdrawApplication,
+} from '../use-cases/hosted-checkout';
+import { type ApplicantIdentity, normalizeCode } from './applicant-identity';
+import { EMPTY_FORM, toFormValues, validateForm } from '../domain/application-form';
+import { notFound } from '../order-core';
+import { type CheckoutState, checkoutState } from '../domain/checkout-state';
+import * as pages from './order-pages';
+import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from '../pages/agreement';
+import { sandboxLenderPage } from '../pages/action-required';
+import { lenderRedirectPage } from '../pages/paying';
+import { REPLACES } from '../pages/details';
+import { PAYMENT_TERM } from '../pages/form';
+import { SERVICE_UNAVAILABLE } from '../pages/error-page';
+import { CODE, CODE_INCOMPLETE, CODE_WRONG, TOO_MANY_CODES } from '../pages/other-browser';
+import type { RouteTools } from './route-tools';
+import { sendPage } from './send-page';
+
+/** Most decisions arrive within this time, so most customers never see the waiting page. */
+const DECISION_WAIT_MS = 3000;
+const DECISION_POLL_MS = 200;
+/** The customer can choose the payment method. */
+const CHOICE_STATES: readonly CheckoutState[] = ['choice', 'details', 'retry', 'bank'];
+
+/** The forms of a customer who chooses how to pay, and of one who pays later. */
+export function addApplicationRoutes(router: Router<State>, tools: RouteTools): void {
+  router.post('/choice', (ctx) => submitChoice(tools, ctx));
+  router.post('/application', (ctx) => submitApplicationForm(tools, ctx));
+  router.post('/withdraw', (ctx) => withdraw(tools, ctx));
+  router.post('/confirmation', (ctx) => agree(tools, ctx));
+  router.post('/continue', (ctx) => continueHere(tools, ctx));
+  router.get('/lender', (ctx) => showLender(tools, ctx));
+  router.get('/sandbox-lender', async (ctx) => {
+    const { order } = await tools.loadCheckout(ctx);
+    if (!order.sandbox) throw notFound('page');
+    sendPage(ctx, sandboxLenderPage(tools.pathOf(order.payLinkId)));
+  });
+}
+
+/** The customer chooses how to pay. */
+async function submitChoice(tools: RouteTools, ctx: Context): Promise<void> {
+  const { deps, identity, readForm, readLatest, redirect } = tools;
+  const { checkout, fields } = await readForm(ctx);
+  const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields[PAYMENT_TERM]);
+  const state = checkoutState(checkout);
+  const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
+  if (!CHOICE_STATES.includes(state) || isHidden) {
+    const isUsed = !isHidden && term === checkout.application?.paymentTerm;
+    redirect(ctx, checkout, isUsed ? '' : pages.NOT_USED);
+    return;
+  }
+  if (term === undefined) {
+    sendPage(ctx, await pages.choice(tools, ctx, checkout, true));
+    return;
+  }
+  await choosePaymentTerm(deps, checkout, term);
+  const typed = toFormValues(fields);
+  if (isDeepStrictEqual(typed, EMPTY_FORM)) {
+    redirect(ctx, checkout);
+    return;
+  }
+  // A redirect would lose what the customer has typed.
+  const latest = await readLatest(checkout.order);
+  const latestState = checkoutState(latest);
+  if (latestState === 'bank') sendPage(ctx, await pages.banks(tools, ctx, latest, typed));
+  else if (latestState === 'details' || latestState === 'retry')
+    sendPage(ctx, await pages.details(tools, ctx, latest, { values: typed }));
+  else redirect(ctx, checkout);
+}
+
+/** The customer applies to pay later. */
+async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<void> {
+  const { deps, identity, readForm, readLatest, redirect } = tools;
+  const { checkout, fields, browserSecret } = await readForm(ctx);
+  const values = toFormValues(fields);
+  const result = validateForm(values);
+  if (canApply(identity, ctx, checkout)) {
+    if ('errors' in result) {
+      sendPage(ctx, await pages.details(tools, ctx, checkout, { values, errors: result.errors }));
+      return;
+    }
+    try {
+      await ensurePaymentTerm(deps, checkout, 'PAY_LATER');
+      await submitApplication(deps, checkout, {
+        applicant: result.applicant,
+        browserDigest: identity.digestOf(browserSecret, checkout),
+        replaces: applicationId(fields[REPLACES]),
+      });
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      // Keeps the customer's answers, which a general error page would lose.
+      const alert = { status: 503, text: SERVICE_UNAVAILABLE.text };
+      sendPage(ctx, await pages.details(tools, ctx, checkout, { values, errors: {}, alert }));
+      return;
+    }
+    await waitForDecision(readLatest, checkout);
+  }
+  const latest = await readLatest(checkout.order);
+  // The answers of another browser's application are compared only for its applicant: others could guess them.
+  const isUsed =
+    identity.isApplicant(ctx, latest) &&
+    'applicant' in result &&
+    isDeepStrictEqual(result.applicant, latest.application?.submitted?.applicant);
+  const leaves = isUsed && checkoutState(latest) === 'action-required';
+  redirect(ctx, checkout, leaves ? 'lender/' : isUsed ? '' : pages.NOT_USED);
+}
+
+/** Takes the customer to the page of the lender where an action is required. */
+async function showLender(
+  { identity, providerDetailsOf, loadCheckout, redirect }: RouteTools,
+  ctx: Context,
+): Promise<void> {
+  const checkout = await loadCheckout(ctx);
+  const { actionUrl } = checkout.application ?? {};
+  const isRequired = checkoutState(checkout) === 'action-required' && identity.isApplicant(ctx, checkout);
+  if (isRequired && actionUrl)
+    sendPage(ctx, lenderRedirectPage(providerDetailsOf(checkout.order).lenderName, actionUrl));
+  else redirect(ctx, checkout);
+}
+
+/** The customer ends the order after a decline or a failure. */
+async function withdraw({ deps, identity, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+  const { checkout } = await readForm(ctx);
+  const state = checkoutState(checkout);
+  const isOpen = state === 'retry' || state === 'pay-now-offered' || state === 'bank';
+  if (isOpen && identity.isApplicant(ctx, checkout)) await withdrawApplication(deps, checkout);
+  redirect(ctx, checkout);
+}
+
+/** The customer agrees to the lender's offer. */
+async function agree(tools: RouteTools, ctx: Context): Promise<void> {
+  const { deps, identity, readForm, readLatest, redirect } = tools;
+  const { checkout, fields } = await readForm(ctx);
+  if (!identity.isApplicant(ctx, checkout)) {
+    redirect(ctx, checkout);
+    return;
+  }
+  const now = new Date();
+  const error = checkoutState(checkout) === 'agreement' ? agreementError(fields, now) : undefined;
+  if (error !== undefined) {
+    sendPage(ctx, await pages.agreement(tools, ctx, checkout, error));
+    return;
+  }
+  await agreeToOffer(deps, checkout, identity.digestsOf(ctx, checkout), now);
+  const { order } = await readLatest(checkout.order);
+  redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
+}
+
+/** The customer enters the code that moves the application to this browser. */
+async function continueHere(tools: RouteTools, ctx: Context): Promise<void> {
+  const { identity, readForm, readLatest, redirect } = tools;
+  const { checkout, fields, browserSecret } = await readForm(ctx);
+  const isOther = !identity.isApplicant(ctx, checkout);
+  const error = isOther ? await enterCode(tools, ctx, checkout, fields[CODE] ?? '', browserSecret) : undefined;
+  // Read again, because a double click enters the code twice.
+  const latest = await readLatest(checkout.order);
+  const page = error === undefined ? undefined : await pages.otherBrowser(tools, ctx, latest, error);
+  if (page) sendPage(ctx, page);
+  else redirect(ctx, checkout);
+}
+
+/** @returns the error for the customer, or undefined if the application has moved */
+async function enterCode(
+  { deps, identity, limits }: RouteTools,
+  ctx: Context,
+  checkout: Checkout,
+  typed: string,
+  browserSecret: string,
+): Promise<string | undefined> {
+  const { order, application } = checkout;
+  const code = normalizeCode(typed);
+  if (!application || code === undefined) return CODE_INCOMPLETE;
+  if (!(await limits.countCode(ctx, order.id, browserSecret))) return TOO_MANY_CODES;
+  const browserDigest = identity.digestOf(browserSecret, checkout);
+  const isMoved =
+    (await identity.isCodeOf(application, code)) &&
+    (await replaceBrowser(deps.db, order.id, application.codeNumber, browserDigest));
+  if (!isMoved) return CODE_WRONG;
+  deps.log.info({ order_id: order.id }, 'application moved to another browser');
+  return undefined;
+}
+
+/** @returns undefined if the text is no id: Postgres does not take every text */
+function applicationId(text = ''): string | undefined {
+  return isUuid(text) ? text : undefined;
+}
+
+/** True if the form of the requesting browser may submit an application. */
+function canApply(identity: ApplicantIdentity, ctx: Context, checkout: Checkout): boolean {
+  const state = checkoutState(checkout);
+  return state === 'details' || (state === 'retry' && identity.isApplicant(ctx, checkout));
+}
+
+function isUnavailable(error: unknown): boolean {
+  return isDatabaseUnavailable(error) || isProblem(error, 'service_unavailable');
+}
+
+/** Waits for the lender's answer, unless it takes longer than customers should wait for a page. */
+export async function waitForDecision(readLatest: RouteTools['readLatest'], { order }: Checkout): Promise<void> {
+  const deadline = Date.now() + DECISION_WAIT_MS;
+  while (checkoutState(await readLatest(order)) === 'waiting' && Date.now() < deadline) {
+    await delay(DECISION_POLL_MS);
+  }
+}
+
+/** The customer can agree only to the due dates that the page showed. */
+function agreementError(fields: Record<string, string>, now: Date): string | undefined {
+  if (fields[AGREE] !== 'yes') return NOT_AGREED;
+  return fields[AGREED_ON] === londonDate(now) ? undefined : DATES_CHANGED;
+}

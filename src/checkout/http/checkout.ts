@@ -1,0 +1,160 @@
+import Router from '@koa/router';
+import type { Middleware } from 'koa';
+import { Problem } from '../../contracts/problem';
+import { isDatabaseUnavailable } from '../../db/database-errors';
+import { isUuid } from '../../domain/text';
+import { type CheckoutDependencies, NoProviderError } from '../use-cases/hosted-checkout';
+import type { Lender } from '../lender/lender';
+import { PaymentProviderUnavailable } from '../payments/payment-provider';
+import type { SandboxBank } from '../sandbox/sandbox-bank';
+import { createApplicantIdentity } from './applicant-identity';
+import { createBrowserCookie } from '../../html/browser-cookie';
+import { checkoutRoutes } from './checkout-routes';
+import type { Context, State } from './context';
+import { CsrfError, FormBodyError, createForms } from '../../html/forms';
+import type { ErrorPage } from '../pages/error-page';
+import * as errors from '../pages/error-page';
+import type { ProviderDetailsOf } from '../pages/provider-details';
+import type { PayLinkLimits } from './read-request';
+import { SAMPLE_DOCUMENTS, sampleDocumentRoutes } from './sample-documents';
+import { sandboxBankRoutes } from '../sandbox/sandbox-bank-routes';
+import { setSecurityHeaders } from '../../html/send-page';
+import { sendPage } from './send-page';
+
+interface CheckoutSettings {
+  lenderName: string;
+  /** A sample if undefined, as the two below. */
+  privacyUrl?: string | undefined;
+  termsUrl?: string | undefined;
+  creditAgreementUrl?: string | undefined;
+  /** How long an application is kept after its order closes, in ms. */
+  applicationRetentionMs: number;
+}
+
+interface CheckoutOptions {
+  deps: CheckoutDependencies;
+  limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
+  /** Throws a Problem if the headers are too large. */
+  limitHeaders: Middleware<State>;
+  /** Reads the secret that signs forms, the same in all processes. */
+  readSecret: () => Promise<string>;
+  settings: CheckoutSettings;
+  lenders: { sandbox: Lender; live: Lender | undefined };
+  /** Serves the pages of the sandbox bank; undefined if payments are real. */
+  sandboxBank: SandboxBank | undefined;
+}
+
+const CHECKOUT_PATH = /^\/pay(\/|$)/;
+
+/** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
+export function createCheckout(options: CheckoutOptions): Middleware<State> {
+  const { deps, limits, settings, sandboxBank } = options;
+  const { applicationRetentionMs: retentionMs } = settings;
+  const providerDetailsOf = createProviderDetails(options);
+  const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
+  const isHttps = protocol === 'https:';
+  const readSecret = cacheSuccess(options.readSecret);
+  const browsers = createBrowserCookie('checkout', isHttps);
+  const forms = createForms(readSecret, browsers, origin);
+  const identity = createApplicantIdentity(readSecret, browsers);
+  const pathPrefix = pathname.replace(/\/$/, '');
+  const router = new Router<State>();
+  if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, forms, pathPrefix).routes());
+  router.use(sampleDocumentRoutes(pathPrefix).routes());
+  const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
+  router.use(checkoutRoutes({ deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs }).routes());
+  const routes = router.routes() as unknown as Middleware<State>;
+
+  const find = (ctx: Context): unknown =>
+    routes(ctx, () => {
+      const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
+      throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
+    });
+  const serve = async (ctx: Context): Promise<void> => {
+    await options.limitHeaders(ctx, () => find(ctx) as Promise<void>);
+  };
+
+  /** Customers with a valid pay link are never refused for the mistakes of others at their address. */
+  async function countMistake(ctx: Context, error: unknown): Promise<never> {
+    const isMistake = [
+      errors.ORDER_NOT_FOUND,
+      errors.PAGE_NOT_FOUND,
+      errors.METHOD_NOT_ALLOWED,
+      errors.TOO_MANY_REQUESTS,
+    ].includes(errorPageFor(error));
+    if (isMistake) await limits.countAddress(ctx);
+    throw error;
+  }
+
+  return async (ctx, next) => {
+    if (!CHECKOUT_PATH.test(ctx.path)) {
+      await next();
+      return;
+    }
+    setSecurityHeaders(ctx, isHttps);
+    try {
+      if (isUuid(ctx.path.split('/')[2] ?? '')) await serve(ctx).catch((error: unknown) => countMistake(ctx, error));
+      else {
+        await limits.countAddress(ctx);
+        await serve(ctx);
+      }
+    } catch (error) {
+      const page = errorPageFor(error);
+      const { log } = ctx.state;
+      if (page.status >= 500) {
+        log.error({ err: error instanceof Problem ? (error.cause ?? error) : error }, 'checkout request failed');
+      }
+      if (error instanceof Problem) ctx.set(error.headers);
+      if (error instanceof MethodNotAllowedError) ctx.set('Allow', error.allowed.join(', '));
+      sendPage(ctx, errors.errorPage(page, ctx.state.layout?.path));
+    }
+  };
+}
+
+/** Caches the first value that was read; failures are not cached. */
+function cacheSuccess(read: () => Promise<string>): () => Promise<string> {
+  let cached: string | undefined;
+  return async () => (cached ??= await read());
+}
+
+class PageNotFoundError extends Error {}
+class MethodNotAllowedError extends Error {
+  constructor(readonly allowed: readonly string[]) {
+    super();
+  }
+}
+
+function errorPageFor(error: unknown): ErrorPage {
+  if (error instanceof PageNotFoundError) return errors.PAGE_NOT_FOUND;
+  if (error instanceof MethodNotAllowedError) return errors.METHOD_NOT_ALLOWED;
+  if (error instanceof CsrfError) return errors.SESSION_EXPIRED;
+  if (error instanceof FormBodyError) return error.isTooLarge ? errors.FORM_TOO_LARGE : errors.FORM_UNREADABLE;
+  if (error instanceof NoProviderError) return errors.NO_PROVIDER;
+  if (error instanceof PaymentProviderUnavailable) return errors.BANK_UNAVAILABLE;
+  if (isDatabaseUnavailable(error)) return errors.SERVICE_UNAVAILABLE;
+  const code = error instanceof Problem ? error.code : undefined;
+  if (code === 'not_found') return errors.ORDER_NOT_FOUND;
+  if (code === 'rate_limited') return errors.TOO_MANY_REQUESTS;
+  if (code === 'headers_too_large') return errors.HEADERS_TOO_LARGE;
+  return code === 'service_unavailable' ? errors.SERVICE_UNAVAILABLE : errors.INTERNAL_ERROR;
+}
+
+function createProviderDetails({ deps, lenders, settings }: CheckoutOptions): ProviderDetailsOf {
+  const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = settings;
+  const samples = `${deps.checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
+  return ({ sandbox, payLinkId }) => {
+    // Without a live lender, no page of a live order needs one.
+    const lender = sandbox ? lenders.sandbox : (lenders.live ?? lenders.sandbox);
+    const linkTo = (name: string, url = `${samples}/${name}/?order={pay_link_id}`): string =>
+      url.replaceAll('{pay_link_id}', payLinkId);
+    return {
+      lenderName,
+      payNow: sandbox ? deps.payments.sandbox : deps.payments.live,
+      quote: (order, today) => lender.quote(order, today),
+      reviewTime: lender.reviewTime,
+      privacyUrl: linkTo('privacy', privacyUrl),
+      termsUrl: linkTo('terms', termsUrl),
+      creditAgreementUrl: linkTo('credit-agreement', creditAgreementUrl),
+    };
+  };
+}

@@ -1,0 +1,113 @@
+import type { Context } from './context';
+import { findApplicant } from '../db/applications';
+import type { Order } from '../../domain/order';
+import { isUuid } from '../../domain/text';
+import { checkPayment } from '../use-cases/customer-payments';
+import { type Checkout, type CheckoutDependencies, readCheckout } from '../use-cases/hosted-checkout';
+import { notFound } from '../order-core';
+import type { ApplicantIdentity } from './applicant-identity';
+import type { Forms } from '../../html/forms';
+import { createPageReads } from './page-reads';
+import type { ProviderDetailsOf } from '../pages/provider-details';
+
+export interface PayLinkLimits {
+  /**
+   * Counts a request against the limits of its pay link.
+   * @param isApplicant true if the browser is the one that submitted the application, which has a limit of its own
+   * @throws Problem `rate_limited`
+   */
+  countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<void>;
+  /**
+   * Counts an attempt to enter the code of an order.
+   * @returns false if there were too many
+   */
+  countCode: (ctx: Context, orderId: string, browserSecret: string) => Promise<boolean>;
+}
+
+/** What the pages of an order are made of. */
+export interface PageParts {
+  deps: CheckoutDependencies;
+  forms: Forms;
+  identity: ApplicantIdentity;
+  providerDetailsOf: ProviderDetailsOf;
+  limits: PayLinkLimits;
+  /** The path of an order's pages. */
+  pathOf: (payLinkId: string) => string;
+  /** How long an application is kept after its order closes, in ms. */
+  retentionMs: number;
+}
+
+/** What a pay link belongs to. */
+type PayLink = Pick<Order, 'payLinkId' | 'sellerId'>;
+
+/** A form of one of our pages, and the order that it belongs to. */
+interface SubmittedForm {
+  checkout: Checkout;
+  fields: Record<string, string>;
+  /** The secret of the browser that the form was rendered for. */
+  browserSecret: string;
+}
+
+/** Reads requests for `/pay/:payLinkId`. */
+export function createRequestReader({ deps, forms, identity, providerDetailsOf, limits, pathOf }: PageParts) {
+  const reads = createPageReads(deps.core);
+
+  /** Counts a request, and finds what belongs to its pay link. */
+  async function lookUp<T>(ctx: Context, find: (payLink: PayLink) => Promise<T>): Promise<T> {
+    const payLinkId = ((ctx.params as { payLinkId?: string }).payLinkId ?? '').toLowerCase();
+    const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId) : undefined;
+    if (sellerId === undefined) throw notFound('pay link');
+    const isApplicant = async (): Promise<boolean> => {
+      const found = await findApplicant(deps.db, payLinkId);
+      if (!found) return false;
+      const digests = identity.digestsOf(ctx, { order: { id: found.orderId } });
+      return digests.some((digest) => digest.equals(found.browserDigest));
+    };
+    // Beyond the limit, the count reads the applicant.
+    return reads.run(sellerId, async () => {
+      await limits.countPayLink(ctx, payLinkId, isApplicant);
+      return find({ payLinkId, sellerId });
+    });
+  }
+
+  /** Reads an order again, which may have changed. */
+  const readLatest = ({ payLinkId, sellerId }: PayLink): Promise<Checkout> =>
+    reads.run(sellerId, () => readCheckout(deps, payLinkId));
+
+  /**
+   * Prepares what was read for the pages. If the result of a payment is not known, asks the bank first, and completes an
+   * order that is paid.
+   */
+  async function prepare(ctx: Context, stored: Checkout): Promise<Checkout> {
+    ctx.state.orderId = stored.order.id;
+    const checkout = (await checkPayment(deps, stored)) ? await readLatest(stored.order) : stored;
+    const { order, branding } = checkout;
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
+    return checkout;
+  }
+
+  /**
+   * Reads the order for its pages. Counts the request.
+   * @throws Problem `not_found`, `rate_limited`, `service_unavailable`
+   */
+  async function loadCheckout(ctx: Context): Promise<Checkout> {
+    return prepare(ctx, await lookUp(ctx, ({ payLinkId }) => readCheckout(deps, payLinkId)));
+  }
+
+  /**
+   * Finds the pay link before it reads the body, so that a request without a valid one costs no memory. Reads the order
+   * afterwards: while a browser withholds the body, another one can change the order.
+   * @throws CsrfError
+   * @throws FormBodyError
+   */
+  async function readForm(ctx: Context): Promise<SubmittedForm> {
+    const payLink = await lookUp(ctx, (found) => Promise.resolve(found));
+    const form = forms.readVerifiedForm(ctx, payLink.payLinkId);
+    await Promise.allSettled([form]);
+    const checkout = await prepare(ctx, await readLatest(payLink));
+    // Throws here, so that the error page has the order's layout.
+    return { checkout, ...(await form) };
+  }
+
+  return { lookUp, loadCheckout, readForm, readLatest };
+}

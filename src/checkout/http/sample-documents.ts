@@ -1,0 +1,64 @@
+import Router from '@koa/router';
+import type { State } from './context';
+import { isUuid } from '../../domain/text';
+import { html } from '../../html/html';
+import { type Page, SANDBOX_NOTICE } from '../pages/layout';
+import { sendPage } from './send-page';
+
+/** The path of the sample documents, which the pages link to if no others are configured. */
+export const SAMPLE_DOCUMENTS = '/pay/documents';
+
+/** Samples, for a sandbox only: what each document has to contain. */
+const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly string[] }>> = {
+  privacy: {
+    title: 'Privacy notice',
+    points: [
+      'Who is responsible for your data, and how to reach them.',
+      'Your business name, company number, email address and turnover are used to decide on your application.',
+      'They are not shown to the shop, and are deleted a set time after your order ends.',
+      'One cookie identifies your browser, so that others with the same link cannot see your application.',
+      'Your rights: to see, correct and delete your data, and to complain to the Information Commissioner’s Office.',
+    ],
+  },
+  terms: {
+    title: 'Terms of use',
+    points: [
+      'You apply on behalf of a business, and are allowed to.',
+      'An order is complete only when this checkout shows it.',
+      'A payment for an order that is cancelled or expires is returned to your account.',
+      'The shop delivers what you order. Its own terms apply to that.',
+    ],
+  },
+  'credit-agreement': {
+    title: 'Credit agreement',
+    points: [
+      'The lender, your business, and the amount of credit.',
+      'The interest rate, the APR and the total to repay, as shown before you agree.',
+      'Each repayment and the day on which it is due.',
+      'What happens if you repay late, and that you can repay early at any time.',
+      'How to withdraw, and how to complain.',
+    ],
+  },
+};
+
+/** @param pathPrefix the path in front of `/pay/` in public addresses; usually empty */
+export function sampleDocumentRoutes(pathPrefix: string): Router<State> {
+  const router = new Router<State>({ prefix: SAMPLE_DOCUMENTS, sensitive: true });
+  for (const [name, { title, points }] of Object.entries(DOCUMENTS)) {
+    const pageFor = (payLinkId: unknown): Page => ({
+      title,
+      notice: SANDBOX_NOTICE,
+      content: html`<h1>${title}</h1>
+        <p class="message">This is a sample for tests. It is not binding. The real document states:</p>
+        <ul>
+          ${points.map((point) => html`<li>${point}</li>`)}
+        </ul>
+        ${
+          // Apps that open links in their own window may show no other way back.
+          isUuid(payLinkId) && html`<a class="button" href="${pathPrefix}/pay/${payLinkId}/">Back to your order</a>`
+        }`,
+    });
+    router.get(`/${name}`, (ctx) => sendPage(ctx, pageFor(ctx.query.order)));
+  }
+  return router;
+}
