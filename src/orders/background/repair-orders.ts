@@ -77,24 +77,41 @@ export function createDailyLook(deps: Dependencies): () => Promise<void> {
   let startedAt = -Infinity;
   let runs: AsyncIterator<ListedRun> | undefined;
   let after: string | undefined;
+  /** Listed, and not looked up in Postgres yet. */
+  let open: string[] = [];
+  /** Orders to repair. One that fails is tried again in the next round. */
+  const strange = new Set<string>();
+
+  async function listOpen(): Promise<void> {
+    while (runs && open.length < LOOK_AT_ONCE) {
+      const next = await runs.next().catch((error: unknown) => {
+        // The list has ended: it begins again.
+        runs = workflows.listOpen({});
+        throw error;
+      });
+      if (next.done === true) runs = undefined;
+      else open.push(next.value.orderId);
+    }
+  }
+
   return async () => {
-    if (runs === undefined && after === undefined) {
+    if (runs === undefined && after === undefined && strange.size === 0) {
       if (performance.now() - startedAt < DAY_MS) return;
       startedAt = performance.now();
       runs = workflows.listOpen({});
       after = FIRST_ID;
     }
-    const open: string[] = [];
-    while (runs && open.length < LOOK_AT_ONCE) {
-      const next = await runs.next();
-      if (next.done === true) runs = undefined;
-      else open.push(next.value.orderId);
-    }
+    await listOpen();
+    for (const id of await findDone(db, open)) strange.add(id);
+    open = [];
     const left = after === undefined ? [] : await findLeftToDo(db, after, LOOK_AT_ONCE);
     const running = await workflows.findOpenAmong(left);
-    const strange = [...(await findDone(db, open)), ...left.filter((id) => !running.has(id))];
-    await forEach(strange.values(), (id) => repairOrder(deps, id, 'missing'));
+    for (const id of left) if (!running.has(id)) strange.add(id);
     after = left.length < LOOK_AT_ONCE ? undefined : left.at(-1);
+    await forEach([...strange].values(), async (id) => {
+      await repairOrder(deps, id, 'missing');
+      strange.delete(id);
+    });
   };
 }
 
