@@ -15,9 +15,9 @@ const FILES = {
   ),
   client: '^packages/client/src/',
   concurrency: '^src/concurrency[.]ts$',
-  // Connections and errors of Postgres, apart from the statements of the core.
-  postgres: '^src/db/(pool|clock|database-errors)[.]ts$',
-  db: '^src/db/(?!(pool|clock|database-errors)[.]ts$)',
+  // Connections and errors of Postgres, and how old data is deleted, apart from the statements of the core.
+  postgres: '^src/db/(pool|clock|database-errors|old-data)[.]ts$',
+  db: '^src/db/(?!(pool|clock|database-errors|old-data)[.]ts$)',
   // Calls to the Temporal server and lists of its runs, apart from those of the workflows of orders.
   calls: '^src/temporal/(calls|list-runs)[.]ts$',
   temporal: '^src/temporal/(?!(calls|list-runs)[.]ts$)',

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { toStatusWebhook } from '../src/contracts/webhook-mapper';
 import { findOrder } from '../src/db/find-orders';
 import type { Db } from '../src/db/pool';
-import { type Refusal, insertRefusal, markRowBehind, saveChange } from '../src/db/save-order';
+import { type Refusal, insertRefusal, markRowBehind, commitChange } from '../src/db/save-order';
 import { type WebhookRef, findPendingWebhooks } from '../src/db/webhook-events';
 import {
   type Order,
@@ -77,7 +77,7 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
         return { webhook: pending.find((webhook) => webhook.sequence === sequence) ?? null };
       }
       const webhook = toStatusWebhook(order, change, checkoutBaseUrl);
-      const saved = await saveChange(db, orderId, change, webhook, currentRequestContext());
+      const saved = await commitChange(db, orderId, change, webhook, currentRequestContext());
       // Another save came in between. The next attempt of this activity finds out which.
       if (!saved) throw new Error('the row has changed since it was read');
       reportChange(log, orderId, change);

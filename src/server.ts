@@ -9,8 +9,8 @@ import { createRateLimits } from './api/rate-limit';
 import { CHECKOUT_BACKLOG } from './checkout/temporal/background-jobs';
 import { createCheckout } from './checkout/http/checkout';
 import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
-import { guardPayments } from './checkout/lender/guard-lenders';
-import { checkoutObstacle } from './checkout/use-cases/hosted-checkout';
+import { guardPayments } from './checkout/payments/guard-payments';
+import { checkoutObstacle } from './checkout/use-cases/read-checkout';
 import { createOrderCore } from './checkout/order-core';
 import { quoteRepayments } from './checkout/use-cases/quote-repayments';
 import { type Config, loadConfig } from './config';
@@ -73,7 +73,9 @@ export async function startServer(
           core: createOrderCore({ db, workflows }),
           workflows: createCheckoutWorkflows(client, config, calls),
           checkoutBaseUrl: config.checkoutBaseUrl,
-          ...{ ...providers, db, log },
+          ...providers,
+          db,
+          log,
         },
         ...common,
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
@@ -138,13 +140,13 @@ function createOrderDependencies(
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
     checkoutBaseUrl: config.checkoutBaseUrl,
-    expiresAfterMs: expiryOf(config),
+    expiresAfterMs: orderExpiryMs(config),
     log,
   } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;
 }
 
 /** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */
-const expiryOf = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
+const orderExpiryMs = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
   orderExpiresAfterMs ?? (hostedCheckout.enabled ? DEFAULT_EXPIRY_MS : undefined);
 
 if (require.main === module) {

@@ -13,13 +13,17 @@ import { CHECKOUT_TASK_QUEUE } from './checkout/temporal/checkout-messages';
 import { ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
+import { oldCheckoutDataOf } from './checkout/db/old-checkout-data';
 import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/temporal/background-jobs';
 import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
-import { guardLenders, guardPayments } from './checkout/lender/guard-lenders';
+import { guardLenders } from './checkout/lender/guard-lenders';
+import { guardPayments } from './checkout/payments/guard-payments';
 import { createOrderCore } from './checkout/order-core';
 import { type Config, loadConfig } from './config';
+import type { OldData } from './db/old-data';
 import { type Db, openDatabase } from './db/pool';
 import { waitForCurrentSchema } from './db/migrations';
+import { oldDataOf } from './db/retention';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
@@ -77,16 +81,15 @@ export async function startWorker(
       });
   });
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
-  const { hostedCheckout, background } = config;
+  const { background } = config;
   const stopOrderJobs = queues.includes('orders')
-    ? startBackgroundJobs({ db, workflows, log, ...background })
+    ? startBackgroundJobs({ db, workflows, log, ...background, oldData: oldData(config) })
     : () => Promise.resolve();
   const stopCheckoutJobs = queues.includes('checkout')
     ? startCheckoutJobs({
         ...{ db, log, workflows: createCheckoutWorkflows(client, config, calls) },
         payments: paymentProvidersOf(config, db),
         intervalMs: 4 * background.intervalMs,
-        applicationRetentionMs: hostedCheckout.applicationRetentionMs,
       })
     : () => Promise.resolve();
   log.info({ health_port: health.port }, 'worker started');
@@ -134,6 +137,12 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
 }
 
 const hasCheckout = (config: Config): boolean => lendersOf(config).sandbox !== undefined;
+
+/** The checkout's data goes even if the hosted checkout has been turned off. */
+const oldData = ({ retention, hostedCheckout }: Config): OldData[] => [
+  ...oldDataOf(retention),
+  ...oldCheckoutDataOf({ ...retention, ...hostedCheckout }),
+];
 
 /** A worker for each task queue that this process serves. */
 function createWorkers(

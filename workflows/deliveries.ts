@@ -14,9 +14,10 @@ import { WEBHOOK_TASK_QUEUE } from './messages';
 
 const { sendWebhook, resendWebhook } = proxyActivities<WebhookActivities>({
   taskQueue: WEBHOOK_TASK_QUEUE,
-  // Longer than an attempt, which takes 15 s at most. A failed attempt sets the time of the next one itself.
+  // Longer than an attempt, which takes 15 s at most.
   startToCloseTimeout: '30 seconds',
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  // If the worker has died. A failed attempt sets the time of the next one itself.
+  retry: { initialInterval: '1 second', backoffCoefficient: 1 },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 

@@ -1,9 +1,15 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import express from 'express';
 import { WebhookVerificationError, verifyWebhook } from 'order-service-client';
 import { messagePage, orderPage, productPage } from './pages.mjs';
 
 const PRODUCT = { name: 'Coffee machine', amount: 1234.5 };
+
+/**
+ * The order number of a cart. Customers see it, also on their bank statement, where a reference has 18 characters. A real
+ * shop counts its orders instead.
+ */
+const orderNumber = (cart) => `W-${createHash('sha256').update(cart).digest('hex').slice(0, 10).toUpperCase()}`;
 
 /**
  * A shop with one product that customers pay for through the order service.
@@ -52,7 +58,7 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
       const created = await orders.create(
         {
           amount: PRODUCT.amount,
-          reference: `cart-${cart}`,
+          reference: orderNumber(cart),
           redirect_url: `${shopUrl}/return`,
           cancel_url: `${shopUrl}/return`,
           webhook_url: webhookUrl,
@@ -79,7 +85,7 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
       return;
     }
     const cookies = request.get('Cookie')?.split('; ') ?? [];
-    const isCustomer = cookies.some((one) => one.startsWith('cart=') && one.replace('=', '-') === order.reference);
+    const isCustomer = cookies.some((one) => one.startsWith('cart=') && orderNumber(one.slice(5)) === order.reference);
     const isOurs = order.webhook_url === webhookUrl;
     const received = isOurs ? (webhooks.get(order.id) ?? []) : undefined;
     response.send(orderPage(order, isCustomer, received, mayChange(order)));

@@ -2,10 +2,9 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
-import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.Map;
+import java.util.function.Function;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -20,11 +19,11 @@ public final class VerifyWebhook {
     /**
      * Returns if the body is a webhook: then parse it.
      *
-     * @param headers those of the request, as HttpHeaders of Spring and Headers of the JDK have them
+     * @param headers returns all values of a header, or null: `headers::get` with HttpHeaders of Spring or Headers of the JDK
      * @param body the raw body
      * @throws IllegalArgumentException if the secret is empty or malformed: fix your configuration
      */
-    public static void verifyWebhook(String secret, Map<String, List<String>> headers, byte[] body)
+    public static void verifyWebhook(String secret, Function<String, List<String>> headers, byte[] body)
             throws WebhookVerificationException, GeneralSecurityException {
         byte[] key = Base64.getDecoder().decode(secret.replaceFirst("^whsec_", ""));
         if (key.length < 24 || !secret.equals("whsec_" + Base64.getEncoder().encodeToString(key))) {
@@ -47,15 +46,11 @@ public final class VerifyWebhook {
         throw new WebhookVerificationException("the signature does not match");
     }
 
-    private static String header(Map<String, List<String>> headers, String name) throws WebhookVerificationException {
-        List<String> values = new ArrayList<>();
-        headers.forEach((given, list) -> {
-            if (name.equalsIgnoreCase(given)) {
-                values.addAll(list);
-            }
-        });
+    private static String header(Function<String, List<String>> headers, String name)
+            throws WebhookVerificationException {
+        List<String> values = headers.apply(name);
         // Servers join the values of a repeated header with a comma and a space.
-        if (values.size() != 1 || !values.get(0).matches("(?!.*, )[\\x20-\\x7e]+")) {
+        if (values == null || values.size() != 1 || !values.get(0).matches("(?!.*, )[\\x20-\\x7e]+")) {
             throw new WebhookVerificationException("the header " + name + " is missing, repeated or not ASCII");
         }
         return values.get(0);

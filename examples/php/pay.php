@@ -9,12 +9,15 @@ if (!ctype_xdigit($cart)) {
 }
 $shop = getenv('SHOP_URL') ?: 'http://127.0.0.1:' . $_SERVER['SERVER_PORT'];
 $amount = 1234.50;
+// Customers see the order number, also on their bank statement, where a reference has 18 characters. A real shop counts its
+// orders instead.
+$number = 'W-' . strtoupper(substr(hash('sha256', $cart), 0, 10));
 for ($attempt = 1; ; $attempt++) {
     try {
         // With the same Idempotency-Key, a second click or a repeated call gets the same order.
         ['id' => $id] = order_service('POST', '/seller/' . getenv('SELLER_ID') . '/order/', [
             'amount' => $amount,
-            'reference' => "cart-$cart",
+            'reference' => $number,
             'redirect_url' => "$shop/return.php",
             'cancel_url' => "$shop/return.php",
             'webhook_url' => "$shop/webhook.php",

@@ -1,6 +1,6 @@
 <?php
-// Customers return here. Anyone can open this page: only the order's status proves the payment, and the page shows neither the
-// pay link nor the reference, because the cart in it leads to the pay link.
+// Customers return here. Anyone can open this page: only the order's status proves the payment, and the page does not show
+// the pay link.
 require 'order_service.php';
 
 $id = $_GET['orderId'] ?? '';

@@ -28,7 +28,7 @@ const OPTIONS = [
   ['shop-url <url>', 'where they go if there is no cancel URL; default: the home page of the redirect URL'],
   [
     'pricing <json|@file>',
-    'for example {"representative_interest": 9.9, "promotions": [' +
+    'representative interest in percent a year, and promotions, for example {"representative_interest": 9.9, "promotions": [' +
       '{"name": "…", "interest_free_days": 90, "valid_until": "2027-01-31"}]}',
   ],
   ['brand-colour <#rrggbb>', 'colour of the checkout page'],

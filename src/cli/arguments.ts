@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
-import { text, moment, queryAmount } from '../contracts/fields';
+import { moment, printableText, queryAmount } from '../contracts/fields';
 import { isUuid } from '../domain/text';
 
 // Parsers of arguments and options. Commander adds the argument's name to the error that they throw.
@@ -42,7 +42,7 @@ export function keyId(value: string): number {
 }
 
 export function printable(max: number) {
-  const schema = text(max);
+  const schema = printableText(max);
   return (value: string): string => {
     assertValid(schema, value);
     return value;

@@ -7,7 +7,7 @@ import { cancelOrder } from '../orders/change-order';
 import { withRequestContext } from '../telemetry/current-request-context';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import { printable, timeOption } from './arguments';
-import { type ManyOptions, addManyOptions, confirm, requireScope, requireOrder } from './selection';
+import { type ManyOptions, addManyOptions, confirm, requireScope, requireOrderArgument } from './selection';
 import { CliError, UsageError, reasonOf } from './cli-error';
 import { print, wantsJson, write } from './output';
 import type { Services } from './services';
@@ -55,7 +55,7 @@ export function addOrderCancel(order: Command, services: Services): void {
 
 async function cancelOne(services: Services, id: string, options: CancelOptions, command: Command): Promise<void> {
   const { reason } = options;
-  const stored = await requireOrder(services, id);
+  const stored = await requireOrderArgument(services, id);
   const { reference, sellerName, amountPence } = stored;
   // Another seller's order may have the reference that was meant.
   if (stored.id !== id.toLowerCase())

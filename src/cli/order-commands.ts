@@ -9,7 +9,7 @@ import { workflowId } from '../../workflows/messages';
 import { toCsv } from '../orders/list-orders';
 import { amount, integer, timeOption, uuid } from './arguments';
 import { UsageError } from './cli-error';
-import { requireAccount, requireOrder } from './selection';
+import { requireAccount, requireOrderArgument } from './selection';
 import { toPaymentRow } from './payment-commands';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
@@ -51,7 +51,7 @@ function addShow(order: Command, services: Services): void {
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
       const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
-      const stored = await requireOrder(services, id);
+      const stored = await requireOrderArgument(services, id);
       const payments = await listPayments(services.db(), { orderIds: [stored.id] }, MAX_PAYMENTS);
       await print(command, { ...toRow(stored, checkoutBaseUrl), payments: payments.map(toPaymentRow) });
     });
@@ -63,7 +63,7 @@ function addList(order: Command, services: Services): void {
     .option('--after <order>', 'continue after this order, the last one of the previous page')
     .option('--limit <number>', 'maximum number of orders', integer(1, 1000), 50)
     .action(async ({ limit, after, ...options }: ListOptions, command: Command) => {
-      const last = after === undefined ? undefined : await requireOrder(services, after);
+      const last = after === undefined ? undefined : await requireOrderArgument(services, after);
       const orders = await findOrders(services.db(), { ...toFilter(options), after: last?.id }, limit);
       await print(
         command,
@@ -120,7 +120,7 @@ function addTimeline(order: Command, services: Services): void {
     .description('list the changes, refused signals and webhook attempts of an order, oldest first')
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
-      const found = await requireOrder(services, id);
+      const found = await requireOrderArgument(services, id);
       await printTimeline(command, services.db(), found.id);
     });
 }

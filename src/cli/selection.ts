@@ -28,7 +28,7 @@ export function sellerNotFound(id: string): CliError {
  * @param text its id or its reference
  * @throws CliError if there is none, or AmbiguousError with the orders that have the reference
  */
-export async function requireOrder(services: Services, text: string): Promise<StoredOrder> {
+export async function requireOrderArgument(services: Services, text: string): Promise<StoredOrder> {
   const db = services.db();
   const ids = await requireOrderIds(services, text);
   const orders = await findOrdersById(db, ids.slice(0, MAX_LISTED));

@@ -7,10 +7,11 @@ import {
   findWebhook,
   findWebhooks,
 } from '../db/find-webhooks';
+import { isProblem } from '../contracts/problem';
 import { formatPence } from '../domain/money';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
-import { requestResend, toWebhookEventBody } from '../orders/webhooks';
+import { requestResend, requireContent, toWebhookEventBody } from '../orders/webhooks';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { type ManyOptions, addManyOptions, confirm, requireScope, requireAccount, requireOrderIds } from './selection';
 import { CliError, UsageError } from './cli-error';
@@ -114,13 +115,20 @@ const toFilter = ({ seller, state, since, until }: FilterOptions): WebhookFilter
   until: until?.toISOString(),
 });
 
+/** @throws CliError */
+const notResent =
+  (id: string) =>
+  (error: unknown): never => {
+    if (isProblem(error, 'not_found')) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
+    if (!isProblem(error, 'webhook_content_deleted')) throw error;
+    throw new CliError(`webhook ${id}: its content was deleted; no webhook is resent`);
+  };
+
 async function resendByIds(services: Services, ids: string[], command: Command): Promise<void> {
   const db = services.db();
   const selected = new Map<string, ListedWebhook>();
   for (const id of ids) {
-    const webhook = await findWebhook(db, id);
-    if (!webhook) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
-    selected.set(id, webhook);
+    selected.set(id, await requireContent(db, id).catch(notResent(id)));
   }
   const workflows = await services.workflows();
   for (const [id, webhook] of selected) {

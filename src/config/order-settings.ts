@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_EXPIRY_DAYS } from '../domain/order';
 import { MAX_POUNDS, poundsToPence } from '../domain/money';
-import { DAY, MINUTE, SECOND, baseUrl, flag, httpUrl, integer, milliseconds, setting } from './setting';
+import { DAY, MINUTE, SECOND, baseUrl, days, flag, httpUrl, integer, milliseconds, setting } from './setting';
 
 const documentUrl = httpUrl().optional();
 const WAY_BACK = "`{pay_link_id}` in it becomes the order's, for a link back.";
@@ -67,6 +67,28 @@ export const orderSettings = {
     'Time after creation at which an open order becomes UNSUCCESSFUL, unless the order states its own. Applies to new ' +
       'orders. Default: 24 h with the hosted checkout; otherwise orders do not expire.',
   ),
+};
+
+export const retentionSettings = {
+  retention: z.object({
+    webhookDays: setting(
+      'WEBHOOK_RETENTION_DAYS',
+      days().default(90),
+      'Age at which body and attempts of a webhook that has ended are deleted. Its line, with state and times, stays ' +
+        'with the order.',
+    ),
+    orderDays: setting(
+      'ORDER_RETENTION_DAYS',
+      days().optional(),
+      'Time after its last change at which a closed order of a live account is deleted, with everything that belongs ' +
+        'to it. Default: orders are kept for ever.',
+    ),
+    sandboxDays: setting(
+      'SANDBOX_RETENTION_DAYS',
+      days().default(30),
+      'The same for closed orders of sandbox accounts.',
+    ),
+  }),
 };
 
 export const workflowSettings = {

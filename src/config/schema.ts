@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { httpSettings, rateLimitSettings } from './http-settings';
 import { encryptionSettings, databaseSettings, processSettings } from './process-settings';
-import { checkoutSettings, orderSettings, backgroundSettings, workflowSettings } from './order-settings';
+import {
+  checkoutSettings,
+  orderSettings,
+  backgroundSettings,
+  retentionSettings,
+  workflowSettings,
+} from './order-settings';
 import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
 
@@ -17,6 +23,7 @@ export const SETTING_GROUPS = {
   Workflows: z.object(workflowSettings),
   'Background jobs': z.object(backgroundSettings),
   Webhooks: z.object(webhookSettings),
+  Retention: z.object(retentionSettings),
 };
 
 /** Every setting, nested as the code uses it. Each leaf names its environment variable. */
@@ -31,6 +38,7 @@ export const settings = z.object({
   ...workflowSettings,
   ...backgroundSettings,
   ...webhookSettings,
+  ...retentionSettings,
 });
 
 const MUST_BE_HTTPS = 'must use https, except on this machine, unless NODE_ENV=development';

@@ -17,6 +17,9 @@ export function integer(min: number, max: number, unit?: string) {
 /** A duration in milliseconds. */
 export const milliseconds = (min: number, max: number) => integer(min, max, 'ms');
 
+/** A time in days. */
+export const days = () => integer(1, 36_600, 'days');
+
 export const bytes = (min: number, max: number) => integer(min, max, 'bytes');
 
 export const port = () => integer(0, 65_535);

@@ -41,7 +41,8 @@ const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\
 const REFERENCE = String.raw`^[^\x00-\x20\x7f]+( [^\x00-\x20\x7f]+)*$`;
 
 /** Printable text without surrounding whitespace. @param max length in Unicode code points */
-export const text = (max: number) => printable(z.string(), max, UNPRINTABLE, 'must contain only printable characters');
+export const printableText = (max: number) =>
+  printable(z.string(), max, UNPRINTABLE, 'must contain only printable characters');
 
 const MAX_REFERENCE = 255;
 
@@ -79,7 +80,7 @@ export function amount({ maxAmountPence }: OrderRules) {
       ...DOUBLE,
       // No `multipleOf`: validators that calculate with doubles refuse 19.99 as a multiple of 0.01.
       description:
-        'Amount in pounds (GBP), greater than 0, with at most 2 decimal places. A value within floating-point error ' +
+        'Amount in pounds (GBP), not pence, greater than 0, with at most 2 decimal places: 1234.50 is £1,234.50. A value within floating-point error ' +
         'of whole pence, such as 0.1 + 0.2, is accepted as that amount.',
       examples: [1234.5],
       // Not `exclusiveMinimum: 0`, which is true or false in OpenAPI 3.0: tools that read both versions fail.

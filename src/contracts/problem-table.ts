@@ -64,7 +64,7 @@ const TABLE = {
     title: 'Not found',
     cause:
       'The path does not exist, an ID in it is not a UUID, the path names a seller that the key does not belong to, or the ' +
-      'resource does not exist or belongs to another seller. `detail` states which. It does not distinguish a missing ' +
+      'resource does not exist, was deleted, or belongs to another seller. `detail` states which. It does not distinguish a missing ' +
       "resource from another seller's.",
     cure: 'Check the IDs, and that the key belongs to the right seller: `detail` names the seller of the key.',
     detail: 'The key belongs to the seller 2c9d6f0a-8f7e-4c55-b1d4-90b7a3a1c6e2, which has no order with this ID.',
@@ -153,6 +153,15 @@ const TABLE = {
       '5 webhook secrets are active, the maximum. The first one ends at 2026-11-22T09:00:00.000Z; rotate again then. ' +
       'To end all older secrets immediately instead, rotate with "overlap_seconds": 0.',
     headers: ['Retry-After'],
+  },
+  webhook_content_deleted: {
+    status: 410,
+    title: 'The content of the webhook was deleted',
+    cause:
+      'Body and attempts of a webhook that has ended are deleted after 90 days by default, or when the data of a person ' +
+      'is erased. `content_deleted_at` of the webhook is the time.',
+    cure: 'Retrieve the order, which shows its state, or its timeline, which shows the changes. Nothing changed.',
+    detail: 'The body and the attempts of this webhook were deleted at 2026-11-21T09:00:00.000Z. It cannot be resent.',
   },
   precondition_failed: {
     status: 412,

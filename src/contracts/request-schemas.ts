@@ -8,7 +8,7 @@ import {
   paymentTerms,
   redirectUrl,
   reference,
-  text,
+  printableText,
   webhookUrl,
   metaData,
   moment,
@@ -28,7 +28,8 @@ export function createOrderRequestSchema(rules: OrderRules) {
       reference: reference.meta({
         description:
           'Your reference for the order, unique among your orders that are not UNSUCCESSFUL. Visible characters ' +
-          'and single spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC.',
+          'and single spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC. Customers ' +
+          'see it: use a short order number, because a bank statement has room for 18 characters.',
         examples: ['web-100042'],
       }),
       allowed_payment_terms: optional(paymentTerms).meta({
@@ -57,7 +58,7 @@ export function createOrderRequestSchema(rules: OrderRules) {
           'When the order becomes UNSUCCESSFUL if it is still open: in the future, at most 366 days ahead. Default: as ' +
           'the operator has configured.',
       }),
-      source: optional(text(100)).meta({
+      source: optional(printableText(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',
       }),
       meta_data: optional(metaData).meta({
@@ -138,7 +139,7 @@ const ofEvent = <T extends z.ZodType>(event: T) =>
   z.strictObject({
     data: z.strictObject({
       event,
-      reason: optional(text(MAX_REASON_LENGTH)).meta({ description: 'Human-readable reason for the event' }),
+      reason: optional(printableText(MAX_REASON_LENGTH)).meta({ description: 'Human-readable reason for the event' }),
       payment_term: optional(paymentTerm).meta({ description: 'How the customer pays, once it is known' }),
     }),
   });

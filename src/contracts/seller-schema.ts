@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_POUNDS } from '../domain/money';
-import { pageUrl, redirectUrl, refuse, text, toPence } from './fields';
+import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT } from '../domain/order';
+import { pageUrl, redirectUrl, printableText, refuse, toPence } from './fields';
 import { toPricing } from './order-mapper';
 
 /** Keeps a checkout page with its logo under 50 KB. */
@@ -26,14 +27,22 @@ const logo = z.instanceof(Buffer).transform((bytes, context) => {
 });
 
 const promotion = z.strictObject({
-  name: text(100),
-  interest_free_days: z.number().int().min(1, 'must be at least 1'),
+  name: printableText(100),
+  interest_free_days: z
+    .number()
+    .int()
+    .min(1, 'must be at least 1')
+    .max(MAX_INTEREST_FREE_DAYS, `must be at most ${MAX_INTEREST_FREE_DAYS}`),
   valid_until: z.iso.date('must be a date such as 2027-01-31'),
 });
 
 const pricing = z
   .strictObject({
-    representative_interest: z.number().min(0, 'must not be negative').default(0),
+    representative_interest: z
+      .number()
+      .min(0, 'must not be negative')
+      .max(MAX_INTEREST_PERCENT, `must be at most ${MAX_INTEREST_PERCENT}, in percent a year: 9.9 means 9.9%`)
+      .default(0),
     promotions: z.array(promotion).max(20, 'must contain at most 20 promotions').default([]),
   })
   .transform(toPricing);
@@ -41,7 +50,7 @@ const pricing = z
 /** A seller's account settings. An omitted field does not change; `null` removes the setting. */
 export function accountSchema(httpsOnly: boolean) {
   return z.strictObject({
-    name: text(255).optional(),
+    name: printableText(255).optional(),
     redirect_url: redirectUrl({ httpsOnly }).nullish(),
     cancel_url: redirectUrl({ httpsOnly }).nullish(),
     shop_url: pageUrl({ httpsOnly }).nullish(),

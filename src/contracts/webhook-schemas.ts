@@ -22,6 +22,10 @@ export const sequence = whole("Number of the change among the order's status cha
 export const nextAttempt = timestamp
   .nullable()
   .meta({ description: 'When the next attempt is due; null if none is scheduled' });
+export const contentDeletedAt = timestamp.nullable().meta({
+  description:
+    'When body and attempts were deleted, long after the webhook had ended; null before. It cannot be resent.',
+});
 export const webhookState = z.enum(WEBHOOK_STATES).meta({
   id: 'WebhookState',
   description:
@@ -42,6 +46,7 @@ export const webhookEventSchema = z
     attempts: whole('Number of attempts so far, including resends', 1),
     created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
     next_attempt_at: nextAttempt,
+    content_deleted_at: contentDeletedAt,
   })
   .meta({ id: 'WebhookEvent', description: 'A webhook with its delivery state' });
 export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
@@ -115,7 +120,13 @@ const EVENTS = `${anyOf(['created', ...ORDER_EVENTS])}. New events may be added.
 const event = text(`The event that was requested: ${EVENTS}`, 'signup_started');
 
 const timelineWebhook = z
-  .object({ id: webhookId, sequence, state: webhookState, next_attempt_at: nextAttempt })
+  .object({
+    id: webhookId,
+    sequence,
+    state: webhookState,
+    next_attempt_at: nextAttempt,
+    content_deleted_at: contentDeletedAt,
+  })
   .meta({ id: 'TimelineWebhook', description: 'The webhook for a change' });
 
 const changeEntrySchema = z

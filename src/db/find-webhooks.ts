@@ -12,10 +12,13 @@ export interface ListedWebhook {
   attempts: number;
   createdAt: Date;
   nextAttemptAt: Date | null;
+  /** When body and attempts were deleted. */
+  contentDeletedAt: Date | null;
 }
 
 const COLUMNS = `e.id, e.order_id as "orderId", o.reference, e.sequence, e.state,
-  e.attempts, e.created_at as "createdAt", e.next_attempt_at as "nextAttemptAt"`;
+  e.attempts, e.created_at as "createdAt", e.next_attempt_at as "nextAttemptAt",
+  e.content_deleted_at as "contentDeletedAt"`;
 
 export interface WebhookFilter {
   sellerId?: string | undefined;
@@ -45,13 +48,19 @@ export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: n
   return rows;
 }
 
+interface FoundWebhook extends ListedWebhook {
+  /** Null once the content was deleted. */
+  body: string | null;
+  traceparent: string | null;
+}
+
 /** @param sellerId if given, only this seller's webhook is found */
 export async function findWebhook(
   db: DbClient,
   webhookId: string,
   sellerId?: string,
-): Promise<(ListedWebhook & { body: string; traceparent: string | null }) | undefined> {
-  const { rows } = await db.query<ListedWebhook & { body: string; traceparent: string | null }>(
+): Promise<FoundWebhook | undefined> {
+  const { rows } = await db.query<FoundWebhook>(
     `select ${COLUMNS}, e.body, e.traceparent from webhook_event e join orders o on o.id = e.order_id
      where e.id = $1 and ($2::uuid is null or e.seller_id = $2)`,
     [webhookId, sellerId],
@@ -59,8 +68,8 @@ export async function findWebhook(
   return rows[0];
 }
 
-/** SQL: true for the events of a `WebhookSelection`, apart from `after`. */
-const SELECTED = `($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
+/** SQL: true for the events of a `WebhookSelection` that can be resent, apart from `after`. */
+const SELECTED = `content_deleted_at is null and ($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
   and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
 
 /** Counts the selected webhooks, and the amount of their orders, each once. */

@@ -10,8 +10,16 @@ export interface TimelineEntry {
   position: number;
   at: Date;
   changeOrRefusal: ChangeOrRefusal | null;
-  webhook: { id: string; sequence: number; state: WebhookState; nextAttemptAt: string | null } | null;
+  webhook: TimelineWebhook | null;
   attempt: AttemptEntry | null;
+}
+
+interface TimelineWebhook {
+  id: string;
+  sequence: number;
+  state: WebhookState;
+  nextAttemptAt: string | null;
+  contentDeletedAt: string | null;
 }
 
 /** A change, or a refused signal, whose version is null. */
@@ -41,7 +49,7 @@ const ATTEMPT_COLUMNS: Columns<AttemptEntry> = {
 
 const CHANGE = jsonOf(CHANGE_COLUMNS);
 const WEBHOOK = `case when e.id is not null then json_build_object('id', e.id, 'sequence', e.sequence, 'state', e.state,
-  'nextAttemptAt', e.next_attempt_at) end`;
+  'nextAttemptAt', e.next_attempt_at, 'contentDeletedAt', e.content_deleted_at) end`;
 
 /**
  * Reads an order's timeline, oldest entry first.

@@ -93,7 +93,7 @@ const SAVE_CHANGE = `
  * @param request that made the change
  * @returns undefined if the order is at another version: nothing changed. `isPending`: its webhook has to be sent
  */
-export async function saveChange(
+export async function commitChange(
   db: DbClient,
   orderId: string,
   change: OrderChange,

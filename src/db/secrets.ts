@@ -119,11 +119,6 @@ export async function rotateWebhookSecret(
   });
 }
 
-/** Deletes secrets that no longer sign. */
-export async function deleteExpiredSecrets(db: DbClient): Promise<void> {
-  await db.query('delete from webhook_secret where expires_at <= now()');
-}
-
 /**
  * Returns a secret that is the same in all processes. The first call creates it.
  * @param name also the context in which it is encrypted

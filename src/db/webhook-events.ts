@@ -45,6 +45,7 @@ export interface WebhookEvent extends WebhookRef, EncryptedCredentials {
 
 const ms = (interval: string): string => `round(extract(epoch from ${interval}) * 1000)::float8`;
 
+/** @returns undefined if there is none, or its content was deleted */
 export async function findWebhookEvent(db: DbClient, webhookId: string): Promise<WebhookEvent | undefined> {
   const { rows } = await db.query<WebhookEvent>({
     name: 'find_webhook_event',
@@ -56,7 +57,7 @@ export async function findWebhookEvent(db: DbClient, webhookId: string): Promise
      left join lateral (
        select at + duration_ms * interval '1 ms' as at from webhook_attempt
        where event_id = e.id and step is not null order by attempt desc limit 1) last on true
-     where e.id = $1`,
+     where e.id = $1 and e.content_deleted_at is null`,
     values: [webhookId],
   });
   return rows[0];
@@ -86,7 +87,7 @@ const RECORD_ATTEMPT = `
       next_attempt_at = case when :state in ('delivered', 'disabled') then null
         when :isScheduled and e.state = 'pending' then now() + :delayMs::float8 * interval '1 ms'
         else e.next_attempt_at end
-    from locked where e.id = :webhookId returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
+    from locked where e.id = :webhookId and e.content_deleted_at is null returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
   ), attempt as (
     insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
       error_detail, address, response_body, static_headers, next_attempt_at)

@@ -70,6 +70,13 @@ export const MAX_EXPIRY_DAYS = 366;
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
 
+/**
+ * The highest yearly interest in percent, and the most interest-free days of a promotion. What is above is a mistake of
+ * the unit, such as 990 for 9.9.
+ */
+export const MAX_INTEREST_PERCENT = 100;
+export const MAX_INTEREST_FREE_DAYS = 3660;
+
 /** Spec section 2.2; copied from the seller's account when the order is created. */
 export interface Pricing {
   /** In percent. */

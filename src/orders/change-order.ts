@@ -1,6 +1,6 @@
 import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
-import { saveChange } from '../db/save-order';
+import { commitChange } from '../db/save-order';
 import {
   type ChangeRequest,
   type Order,
@@ -118,7 +118,7 @@ async function changeFinalOrder(deps: ChangeDependencies, stored: StoredOrder, r
   assertNotBehind(stored);
   const { db, log } = deps;
   // If nothing is saved, another call has cancelled it in the meantime.
-  if ((await saveChange(db, stored.id, change)) && log) reportChange(log, stored.id, change);
+  if ((await commitChange(db, stored.id, change)) && log) reportChange(log, stored.id, change);
   return reread(deps, stored);
 }
 

@@ -2,7 +2,7 @@ import { toStatusWebhook } from '../contracts/webhook-mapper';
 import { type StoredOrder, findOrder, findOrdersById, findOrdersToCompare, isLeftToDo } from '../db/find-orders';
 import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
-import { clearRowBehind, saveChange } from '../db/save-order';
+import { clearRowBehind, commitChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
 import { type OrderChange, type Order, type OrderState, isFinal, withChange } from '../domain/order';
 import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflow-client';
@@ -157,7 +157,7 @@ async function bringForward(
 ): Promise<void> {
   let order: Order = row;
   for (const change of changes.slice(row.changes.length)) {
-    const saved = await saveChange(db, row.id, change, toStatusWebhook(order, change, checkoutBaseUrl));
+    const saved = await commitChange(db, row.id, change, toStatusWebhook(order, change, checkoutBaseUrl));
     if (!saved) throw new Error('the row has changed: repeat the command');
     order = withChange(order, change);
   }

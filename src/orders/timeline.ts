@@ -55,6 +55,7 @@ export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attemp
       sequence: webhook.sequence,
       state: webhook.state,
       next_attempt_at: toIso(webhook.nextAttemptAt),
+      content_deleted_at: toIso(webhook.contentDeletedAt),
     },
   };
 }

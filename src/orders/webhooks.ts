@@ -4,6 +4,7 @@ import type { SignedWebhookBody, WebhookEventBody, WebhookSelectionBody } from '
 import { readClock } from '../db/clock';
 import { findOrder } from '../db/find-orders';
 import { findWebhook, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
+import type { Db } from '../db/pool';
 import { findCredentials } from '../db/secrets';
 import { AlreadyRunning } from '../temporal/order-workflow-client';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
@@ -33,15 +34,14 @@ export async function listWebhooks(
 /**
  * Retrieves a webhook as an attempt would send it now, so that its seller can see it, and forward it to a machine that
  * the service cannot reach.
- * @throws Problem `not_found`
+ * @throws Problem `not_found`, `webhook_content_deleted`
  */
 export async function retrieveWebhook(
   { db, keys }: OrderDependencies,
   webhookId: string,
   sellerId: string,
 ): Promise<SignedWebhookBody> {
-  const webhook = isUuid(webhookId) ? await findWebhook(db, webhookId, sellerId) : undefined;
-  if (!webhook) throw notFound('webhook', sellerId);
+  const webhook = await requireContent(db, webhookId, sellerId);
   const { body, traceparent } = webhook;
   const timestamp = Math.floor((await readClock(db)).getTime() / 1000);
   const { secrets } = await findCredentials(db, keys, sellerId);
@@ -56,17 +56,32 @@ export async function retrieveWebhook(
 }
 
 /**
+ * Finds a webhook that can be sent.
+ * @param sellerId if given, only this seller's webhook is found
+ * @throws Problem `not_found`, `webhook_content_deleted`
+ */
+export async function requireContent(db: Db, webhookId: string, sellerId?: string) {
+  const webhook = isUuid(webhookId) ? await findWebhook(db, webhookId, sellerId) : undefined;
+  if (!webhook) throw notFound('webhook', sellerId);
+  const { body, contentDeletedAt } = webhook;
+  if (body !== null) return { ...webhook, body };
+  throw new Problem(
+    'webhook_content_deleted',
+    `The body and the attempts of this webhook were deleted at ${contentDeletedAt?.toISOString()}. It cannot be resent.`,
+  );
+}
+
+/**
  * Requests a resend of a seller's webhook.
  * @returns the webhook as it is before the resend
- * @throws Problem `not_found`, `service_unavailable`
+ * @throws Problem `not_found`, `webhook_content_deleted`, `service_unavailable`
  */
 export async function resendWebhook(
   deps: OrderDependencies,
   webhookId: string,
   sellerId: string,
 ): Promise<WebhookEventBody> {
-  const webhook = isUuid(webhookId) ? await findWebhook(deps.db, webhookId, sellerId) : undefined;
-  if (!webhook) throw notFound('webhook', sellerId);
+  const webhook = await requireContent(deps.db, webhookId, sellerId);
   const isRequested = await requestResend(deps, webhook).catch((error: unknown) => {
     throw resendNotRequested(error);
   });
@@ -129,5 +144,6 @@ export function toWebhookEventBody(webhook: ListedWebhook): WebhookEventBody {
     attempts: webhook.attempts,
     created_at: webhook.createdAt.toISOString(),
     next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
+    content_deleted_at: webhook.contentDeletedAt?.toISOString() ?? null,
   };
 }

@@ -51,6 +51,18 @@ export const operatorActions = counter(
   'outcome',
 );
 
+export const deletedRows = counter(
+  'deleted_rows_total',
+  'Rows of old data that were deleted, or whose content was.',
+  'data',
+);
+export const overdueDeletion = new Gauge({
+  name: `${PREFIX}overdue_deletion_seconds`,
+  help: 'Time since the oldest row of old data should have been deleted.',
+  labelNames: ['data'],
+  registers,
+});
+
 /** Shows a 0 before the first event: Prometheus sees no increase in a series that begins at 1. */
 export function beginAtZero<T extends string>(
   of: Counter<T>,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '../../src/db/pool';
 import { findOrder } from '../../src/db/find-orders';
-import { type Creation, insertOrder, saveChange } from '../../src/db/save-order';
+import { type Creation, insertOrder, commitChange } from '../../src/db/save-order';
 import { insertSeller } from '../../src/db/sellers';
 import { type WebhookRef, findPendingWebhooks } from '../../src/db/webhook-events';
 import { toStatusWebhook } from '../../src/contracts/webhook-mapper';
@@ -40,7 +40,7 @@ export async function saveChanges(db: Db, { id, changes }: Order): Promise<Webho
   let row: Order | undefined = await findOrder(db, id);
   if (!row) throw new Error(`order ${id} has no row`);
   for (const change of changes.slice(row.changes.length)) {
-    await saveChange(db, id, change, toStatusWebhook(row, change, 'https://checkout.example'));
+    await commitChange(db, id, change, toStatusWebhook(row, change, 'https://checkout.example'));
     row = withChange(row, change);
   }
   return findPendingWebhooks(db, id);

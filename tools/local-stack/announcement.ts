@@ -48,7 +48,7 @@ function curlCommands({ SELLER_ID, SELLER_API_KEY }: Addresses, base: string, da
   const orderId = `$(sed 's/.*"id":"\\([^"]*\\).*/\\1/' ${file})`;
   return [
     `curl -s ${base}/seller/${SELLER_ID}/order/ ${auth} -H 'Content-Type: application/json' ` +
-      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(node -p 'crypto.randomUUID()')'"}}' | tee ${file}; echo`,
+      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(node -p 'crypto.randomUUID().slice(0, 8)')'"}}' | tee ${file}; echo`,
     `curl -s ${base}/order/${orderId}/ ${auth}; echo`,
     `curl -s -X DELETE ${base}/order/${orderId}/ ${auth}; echo`,
   ];

@@ -13,7 +13,7 @@ type Channel = Open<'api' | 'hosted_checkout' | 'cli' | 'workflow' | 'temporal'>
 /** What an automated test can do in place of a customer. */
 export type SimulatedEvent = 'signup_started' | 'approved' | 'declined' | 'completed' | 'failed' | 'expired';
 
-/** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
+/** `amount` is in pounds, not pence: 1234.5 is £1,234.50. `redirect_url` is required unless the account has a default. */
 export interface NewOrder {
   amount: number;
   reference: string;
@@ -107,13 +107,21 @@ interface Entry {
   reason: string | null;
 }
 
+interface TimelineWebhook {
+  id: string;
+  sequence: number;
+  state: WebhookState;
+  next_attempt_at: string | null;
+  content_deleted_at: string | null;
+}
+
 interface Change extends Entry {
   type: 'change';
   from: OrderStatus | null;
   to: OrderStatus;
   payment_term: PaymentTerm | null;
   version: number;
-  webhook: { id: string; sequence: number; state: WebhookState; next_attempt_at: string | null } | null;
+  webhook: TimelineWebhook | null;
 }
 
 interface Refusal extends Entry {
@@ -143,6 +151,8 @@ export interface WebhookEvent {
   attempts: number;
   created_at: string;
   next_attempt_at: string | null;
+  /** When body and attempts were deleted: it cannot be retrieved or resent. */
+  content_deleted_at: string | null;
 }
 
 export interface SignedWebhook extends WebhookEvent {
@@ -251,6 +261,7 @@ export type ProblemCode = Open<
   | 'transition_not_allowed'
   | 'unauthorized'
   | 'unsupported_media_type'
+  | 'webhook_content_deleted'
 >;
 
 export interface FieldError {

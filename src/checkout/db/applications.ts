@@ -169,39 +169,6 @@ export async function recordAgreement(
   return rowCount === 1;
 }
 
-/**
- * Deletes the personal data of at most `limit` applications whose orders last changed more than `retentionMs` ago: they
- * closed, or are abandoned. An open application is kept while the lender decides, for `retentionMs` after the decision,
- * and while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so are the
- * receipt of a payment and the offer of an open order, which its customer can still accept; all with the digest of the
- * browser that may see them.
- * @returns the number of purged applications
- */
-export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
-  const { rowCount } = await db.query(
-    `with old as (
-       select a.id, o.status = 'APPROVED' or (o.status = 'SUCCESSFUL' and (a.agreed_at is not null
-         or exists (select from payment where order_id = a.order_id and status = 'paid'))) as kept
-       from application a join checkout_order o on o.id = a.order_id
-       where a.purged_at is null and a.created_at < now() - $1 * interval '1 ms'
-         and not (o.status = 'PENDING' and (
-           (a.submitted_at is not null and (a.decided_at is null or a.decided_at >= now() - $1 * interval '1 ms'))
-           or exists (select from payment where order_id = a.order_id and closed_at is null)))
-         and o.changed_at < now() - $1 * interval '1 ms'
-       limit $2 for update of a skip locked
-     ), deleted as (
-       delete from application where id in (select id from old where not kept)
-     ), stripped as (
-       update application set purged_at = now(), business_name = null, company_number = null, email = null,
-         monthly_turnover_pence = null, action_url = null
-       where id in (select id from old where kept)
-     )
-     select from old`,
-    [retentionMs, limit],
-  );
-  return rowCount ?? 0;
-}
-
 /** The browser that an order's application belongs to. */
 interface ApplicantBrowser {
   orderId: string;

@@ -1,6 +1,6 @@
 import type { PaymentStatus } from './payment';
 import type { OrderEvent } from '../../domain/order';
-import { type Checkout, canAgree } from '../use-cases/hosted-checkout';
+import { type Checkout, canAgree } from './checkout';
 
 /**
  * Which page the applicant sees. It is derived from stored data only, so every tab shows the same. `action-required`: the

@@ -8,8 +8,8 @@ const HOLD_MS = 6 * 60_000;
 /** A shorter decision does not move the expiry. */
 const LEAST_DECISION_MS = 60_000;
 
-type Expiring = { expiresAt: string | null };
-type Decided = Pick<Application, 'submitted' | 'decidedAt'> | undefined;
+export type Expiring = { expiresAt: string | null };
+export type Decided = Pick<Application, 'submitted' | 'decidedAt'> | undefined;
 
 /**
  * When an order expires, in ms since 1970: the time that the lender takes does not count. Infinity for an order that
@@ -31,14 +31,4 @@ export function holdUntil(order: Expiring, application: Decided, nowMs: number, 
   if (order.expiresAt === null) return undefined;
   const until = Math.max(nowMs + waitMs + HOLD_MS, expiryOf(order, application, nowMs));
   return Date.parse(order.expiresAt) < until ? new Date(until) : undefined;
-}
-
-/** Keeps an order from expiring while its customer agrees or pays, or the lender decides. @param waitMs see `holdUntil` */
-export async function holdExpiry(
-  { core }: { core: { holdExpiry: (orderId: string, until: Date) => Promise<void> } },
-  { order, application }: { order: Expiring & { id: string }; application: Decided },
-  waitMs = 0,
-): Promise<void> {
-  const until = holdUntil(order, application, Date.now(), waitMs);
-  if (until) await core.holdExpiry(order.id, until);
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context } from './context';
 import type { Application } from '../domain/application';
-import type { Checkout } from '../use-cases/hosted-checkout';
+import type { Checkout } from '../domain/checkout';
 import type { BrowserCookie } from '../../html/browser-cookie';
 import { type ApplicantState, checkoutState, isApplicantState } from '../domain/checkout-state';
 

@@ -7,14 +7,14 @@ import { isDatabaseUnavailable } from '../../db/database-errors';
 import { replaceBrowser } from '../db/applications';
 import { isUuid } from '../../domain/text';
 import { londonDate } from '../domain/calendar';
+import type { Checkout } from '../domain/checkout';
 import {
-  type Checkout,
   agreeToOffer,
   choosePaymentTerm,
   ensurePaymentTerm,
   submitApplication,
   withdrawApplication,
-} from '../use-cases/hosted-checkout';
+} from '../use-cases/application';
 import { type ApplicantIdentity, normalizeCode } from './applicant-identity';
 import { EMPTY_FORM, toFormValues, validateForm } from '../domain/application-form';
 import { notFound } from '../order-core';

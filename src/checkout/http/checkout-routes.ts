@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import type { State } from './context';
 import { findLogo } from '../db/branding';
-import { returnFromLender } from '../use-cases/hosted-checkout';
+import { returnFromLender } from '../use-cases/application';
 import { notFound } from '../order-core';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
 import { addPaymentRoutes } from './payment-routes';

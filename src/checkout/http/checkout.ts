@@ -3,7 +3,7 @@ import type { Middleware } from 'koa';
 import { Problem } from '../../contracts/problem';
 import { isDatabaseUnavailable } from '../../db/database-errors';
 import { isUuid } from '../../domain/text';
-import { type CheckoutDependencies, NoProviderError } from '../use-cases/hosted-checkout';
+import { type CheckoutDependencies, NoProviderError } from '../use-cases/read-checkout';
 import type { Lender } from '../lender/lender';
 import { PaymentProviderUnavailable } from '../payments/payment-provider';
 import type { SandboxBank } from '../sandbox/sandbox-bank';

@@ -3,7 +3,7 @@ import { type Application, offerOf } from '../domain/application';
 import { expiryOf } from '../domain/expiry';
 import { isCurrent } from '../domain/payment';
 import { londonDate } from '../domain/calendar';
-import type { Checkout } from '../use-cases/hosted-checkout';
+import type { Checkout } from '../domain/checkout';
 import { EMPTY_FORM, type FormValues, toTypedValues } from '../domain/application-form';
 import { type WaitingState, checkoutState } from '../domain/checkout-state';
 import { type Html, html } from '../../html/html';

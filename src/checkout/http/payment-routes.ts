@@ -2,7 +2,7 @@ import type Router from '@koa/router';
 import type { State } from './context';
 import { toFormValues } from '../domain/application-form';
 import { cancelPayment, createPayment, startAtBank } from '../use-cases/customer-payments';
-import { ensurePaymentTerm } from '../use-cases/hosted-checkout';
+import { ensurePaymentTerm } from '../use-cases/application';
 import { checkoutState } from '../domain/checkout-state';
 import { BANK } from '../pages/bank';
 import { PAYMENT, bankRedirectPage } from '../pages/paying';

@@ -1,5 +1,5 @@
 import type { Context } from './context';
-import type { Checkout } from '../use-cases/hosted-checkout';
+import type { Checkout } from '../domain/checkout';
 import { type PageParts, createRequestReader } from './read-request';
 
 /** What the routes under `/pay/:payLinkId` share. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LenderAnswer, LenderApplication } from './lender';
+import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT } from '../../domain/order';
 import { type Offer, totalPence } from '../domain/application';
 
 /** The least and the most time until the lender is asked again, whatever its adapter says. */
@@ -22,8 +23,10 @@ const offerFor = (amountPence: number) =>
           (all) => all.every(({ dueInMonths }, index) => dueInMonths > (all[index - 1]?.dueInMonths ?? 0)),
           'must be in the order of their months',
         ),
-      annualInterest: z.number().nonnegative().optional(),
-      promotion: z.object({ name: z.string().min(1), interestFreeDays: z.int().nonnegative() }).optional(),
+      annualInterest: z.number().nonnegative().max(MAX_INTEREST_PERCENT).optional(),
+      promotion: z
+        .object({ name: z.string().min(1), interestFreeDays: z.int().min(1).max(MAX_INTEREST_FREE_DAYS) })
+        .optional(),
     })
     .refine((offer) => totalPence(offer) >= amountPence, 'the instalments do not repay the amount');
 

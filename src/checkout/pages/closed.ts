@@ -1,6 +1,6 @@
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
-import type { Checkout } from '../use-cases/hosted-checkout';
+import type { Checkout } from '../domain/checkout';
 import type { ClosedState } from '../domain/checkout-state';
 import { formatDateTime } from './format';
 import { html } from '../../html/html';

@@ -1,7 +1,7 @@
 import { offerOf } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import { londonDate } from '../domain/calendar';
-import type { Checkout } from '../use-cases/hosted-checkout';
+import type { Checkout } from '../domain/checkout';
 import { PAYMENT_TERM_LABELS, formatDateTime } from './format';
 import { type Html, html } from '../../html/html';
 import { type Page, externalLink } from './layout';

@@ -5,9 +5,9 @@ import type { Order } from '../../domain/order';
 import { describePromotion, formatDate, formatTotal } from './format';
 import { type Html, html } from '../../html/html';
 
-/** The highest APR that is shown, and how often the range is halved to find it. */
-const MAX_PERCENT = 10_000;
+/** More than a double has digits. */
 const HALVINGS = 60;
+const PERCENT = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
 
 /**
  * What paying later costs: amount, interest, APR, the applied promotion and the total.
@@ -40,7 +40,7 @@ export function costBox(
       <dt>Interest${rate > 0 && ` at ${rate}% a year`}</dt>
       <dd>${formatPence(totalPence(offer) - amountPence)}</dd>
       <dt><abbr title="annual percentage rate">APR</abbr></dt>
-      <dd>${annualPercentageRate(amountPence, offer.instalments)}%</dd>
+      <dd>${PERCENT.format(annualPercentageRate(amountPence, offer.instalments))}%</dd>
       <dt class="total">Total to repay</dt>
       <dd class="total">${formatTotal(offer)}</dd>
     </dl>
@@ -49,7 +49,7 @@ export function costBox(
 
 /**
  * The annual percentage rate (APR) of monthly repayments, in percent with one decimal, as the FCA's Handbook defines it
- * (CONC App 1.2): the yearly rate at which all repayments together are worth the amount today.
+ * (CONC App 1.2): the yearly rate at which all repayments together are worth the amount today. It has no upper bound.
  */
 export function annualPercentageRate(amountPence: number, instalments: readonly Instalment[]): number {
   const presentValue = (percent: number): number =>
@@ -57,8 +57,9 @@ export function annualPercentageRate(amountPence: number, instalments: readonly 
       (sum, { dueInMonths, amountPence: part }) => sum + part / (1 + percent / 100) ** (dueInMonths / 12),
       0,
     );
-  let [low, high] = [0, MAX_PERCENT];
+  let [low, high] = [0, 100];
   if (presentValue(low) <= amountPence) return 0;
+  while (presentValue(high) > amountPence) [low, high] = [high, 2 * high];
   for (let times = 0; times < HALVINGS; times++) {
     const middle = (low + high) / 2;
     if (presentValue(middle) > amountPence) low = middle;

@@ -1,6 +1,6 @@
 import { formatPence } from '../../domain/money';
 import { isCurrent } from '../domain/payment';
-import type { Checkout } from '../use-cases/hosted-checkout';
+import type { Checkout } from '../domain/checkout';
 import type { ApplicantState } from '../domain/checkout-state';
 import { type Html, html } from '../../html/html';
 import { type Page, wayBack } from './layout';

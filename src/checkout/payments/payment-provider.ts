@@ -1,3 +1,4 @@
+import { remedyFor } from '../guard-call';
 import type { PaymentTerm } from '../../domain/order';
 import type { PaymentStatus } from '../domain/payment';
 
@@ -16,7 +17,7 @@ interface NewPayment {
   bank: string;
   amountPence: number;
   payee: string;
-  /** The shop's reference of the order, for the bank statement. */
+  /** The shop's reference of the order, up to 255 characters. For the bank statement: a UK bank shows 18 of them. */
   reference: string;
   /** Where the bank sends the customer afterwards, whatever the result. It does not prove anything. */
   returnUrl: string;
@@ -74,4 +75,11 @@ export function availableTerms(
 ): readonly PaymentTerm[] {
   const hasProvider = (order.sandbox ? sandbox : live) !== undefined;
   return order.allowedPaymentTerms.filter((term) => term !== 'PAY_NOW' || hasProvider);
+}
+
+/** @throws PaymentProviderUnavailable if none is configured */
+export function providerOf({ sandbox, live }: PaymentProviders, isSandbox: boolean): PaymentProvider {
+  const provider = isSandbox ? sandbox : live;
+  if (!provider) throw new PaymentProviderUnavailable(`no payment provider is configured for ${remedyFor(isSandbox)}`);
+  return provider;
 }

@@ -1,8 +1,12 @@
 import type { DbClient } from '../../db/pool';
 import { closePaidPayment, findPaymentStatus, hasCompletedOrder, recordPaymentStatus } from '../db/payments';
 import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isCurrent, isInProgress } from '../domain/payment';
-import { providerOf } from '../lender/guard-lenders';
-import { type PaymentProvider, type PaymentProviders, PaymentProviderUnavailable } from './payment-provider';
+import {
+  PaymentProviderUnavailable,
+  providerOf,
+  type PaymentProvider,
+  type PaymentProviders,
+} from './payment-provider';
 
 /**
  * Asks the payment provider about a payment in progress, and records its status. A payment that nobody has approved in

@@ -3,11 +3,10 @@ import { repeatJobs } from '../../concurrency';
 import type { Db } from '../../db/pool';
 import type { BacklogGauges } from '../../telemetry/gauges';
 import type { CheckoutWorkflows } from './checkout-workflow-client';
-import { purgeApplicantData } from '../db/applications';
 import { type PaymentBacklog, closeApplications, findUnfinishedCheckouts, readPaymentBacklog } from '../db/payments';
 import type { PaymentProviders } from '../payments/payment-provider';
 
-/** Rows that one statement changes, and checkouts that one round starts. */
+/** Checkouts that one round starts. */
 const BATCH = 500;
 
 /** Times in ms. */
@@ -18,17 +17,15 @@ interface CheckoutJobOptions {
   log: Logger;
   /** Between two rounds. */
   intervalMs: number;
-  /** How long after its order has closed an application's personal data is kept. */
-  applicationRetentionMs: number;
 }
 
 /**
- * Starts checkouts that Temporal could not be told about or that are stuck, and deletes old personal data. Each job is safe to run in all
- * workers at once.
+ * Starts checkouts that Temporal could not be told about or that are stuck. Each job is safe to run in all workers at
+ * once.
  * @returns a function that stops the jobs and resolves once they have stopped
  */
 export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<void> {
-  const { db, workflows, payments, log, intervalMs, applicationRetentionMs } = options;
+  const { db, workflows, payments, log, intervalMs } = options;
   const canPayNow = { sandbox: payments.sandbox !== undefined, live: payments.live !== undefined };
 
   async function startCheckouts(): Promise<void> {
@@ -52,7 +49,6 @@ export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<vo
     [
       [terminateStuck, intervalMs],
       [startCheckouts, intervalMs],
-      [() => purgeApplicantData(db, applicationRetentionMs, BATCH), intervalMs],
     ],
     log,
   );

@@ -8,7 +8,7 @@ import { type Application, DECISION_REASONS, type LenderDecision } from '../doma
 import { type Payment, type PaymentStatus, isCurrent, isInProgress } from '../domain/payment';
 import { type ProgressEvent, type Actor, type PaymentTerm, type Order, isFinal } from '../../domain/order';
 import { type CallLender, LenderBusy } from '../lender/guard-lenders';
-import { holdExpiry } from '../domain/expiry';
+import { holdExpiry } from '../use-cases/hold-expiry';
 import { LenderUnavailable } from '../lender/lender';
 import type { OrderCore } from '../order-core';
 import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../payments/payment-provider';

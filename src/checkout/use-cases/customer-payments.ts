@@ -1,12 +1,14 @@
 import { isProblem } from '../../contracts/problem';
 import { insertPayment, recordPaymentStatus } from '../db/payments';
-import { expiryOf, holdExpiry } from '../domain/expiry';
+import { expiryOf } from '../domain/expiry';
+import { holdExpiry } from './hold-expiry';
 import { type Payment, isInProgress } from '../domain/payment';
 import { isFinal } from '../../domain/order';
-import { providerOf } from '../lender/guard-lenders';
-import { PaymentProviderUnavailable } from '../payments/payment-provider';
+import { PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
 import { refreshPayment, reversePayment } from '../payments/settle-payment';
-import { type Checkout, type CheckoutDependencies, REPORT_WITHIN_MS, proceed } from './hosted-checkout';
+import type { Checkout } from '../domain/checkout';
+import type { CheckoutDependencies } from './read-checkout';
+import { REPORT_WITHIN_MS, proceed } from './application';
 
 /**
  * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has

@@ -74,6 +74,7 @@ export const webhookEvent: WebhookEventBody = {
   attempts: 10,
   created_at: '2026-11-21T09:00:00.000Z',
   next_attempt_at: null,
+  content_deleted_at: null,
 };
 
 export const signedWebhook: SignedWebhookBody = {
@@ -129,6 +130,7 @@ export const timeline: TimelineEntryBody[] = [
       sequence: 1,
       state: 'pending',
       next_attempt_at: '2026-11-21T09:00:05.212Z',
+      content_deleted_at: null,
     },
   },
   {

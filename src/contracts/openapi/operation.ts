@@ -51,7 +51,7 @@ export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
 }
 
 /** Headers of every response except those to requests that cannot be read. */
-export const STANDARD_HEADERS = pick('X-Request-Id', 'Cache-Control', 'RateLimit', 'RateLimit-Policy');
+export const COMMON_HEADERS = pick('X-Request-Id', 'Cache-Control', 'RateLimit', 'RateLimit-Policy');
 
 const param = (id: string, description: string, example: string) =>
   z
@@ -121,7 +121,7 @@ function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
     // Comes before the count.
-    ...(code === 'headers_too_large' ? pick('X-Request-Id', 'Cache-Control') : STANDARD_HEADERS),
+    ...(code === 'headers_too_large' ? pick('X-Request-Id', 'Cache-Control') : COMMON_HEADERS),
     ...pick(...(PROBLEMS[code].headers ?? [])),
   }));
   return Object.fromEntries(
@@ -220,7 +220,7 @@ export function toPaths(basePath: string, operations: readonly Operation[]): Zod
 function toOperationObject(own: Operation): ZodOpenApiOperationObject {
   const { operationId, tag = 'Orders', summary, description, key = 'seller', query, body, response, conditional } = own;
   const etag = conditional && pick('ETag');
-  const headers = z.object({ ...STANDARD_HEADERS, ...response.headers, ...etag });
+  const headers = z.object({ ...COMMON_HEADERS, ...response.headers, ...etag });
   const errors = [
     ...COMMON_ERRORS.filter((code) => key !== 'none' || code !== 'unauthorized'),
     ...(body ? BODY_ERRORS : []),

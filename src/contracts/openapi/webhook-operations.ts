@@ -77,6 +77,7 @@ const operations = (rules: OrderRules): Operation[] => [
       data: signedWebhookSchema,
       examples: { signed: ['A webhook with its signature', signedWebhook] },
     },
+    errors: ['webhook_content_deleted'],
   },
   {
     route: 'POST /webhook_event/{webhook_id}/resend/',
@@ -93,13 +94,14 @@ const operations = (rules: OrderRules): Operation[] => [
       data: webhookEventSchema,
       examples: { exhausted: ['An exhausted webhook', webhookEvent] },
     },
+    errors: ['webhook_content_deleted'],
   },
   {
     route: 'POST /seller/{supplier_uuid}/webhook_event/resend/',
     operationId: 'resendWebhooks',
     summary: 'Resend many webhooks',
     description:
-      'Resends the webhooks in one state, or those created since a time, or both: the oldest first, about four a second, ' +
+      'Resends the webhooks in one state, or those created since a time, or both, whose content is not deleted: the oldest first, about four a second, ' +
       'each as by `resendWebhook`. Webhooks created after the call are not included. One such resend of yours runs at a ' +
       'time: until it has ended, another call returns 409 `resend_in_progress`, so that repeating the call is safe.',
     body: {

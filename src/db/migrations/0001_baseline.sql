@@ -51,6 +51,7 @@ create table webhook_secret (
   expires_at timestamptz
 );
 create index webhook_secret_by_seller on webhook_secret (seller_id);
+create index webhook_secret_ending on webhook_secret (expires_at) where expires_at is not null;
 
 -- The facts of an order, which never change. The life of an order is its timeline. `version` and `status` are those of
 -- the last change, for searches and compare-and-set.
@@ -100,8 +101,10 @@ create index orders_by_seller_completion on orders (seller_id, completed_at desc
   where completed_at is not null;
 create index orders_by_seller_amount on orders (seller_id, amount_pence, created_at desc, id desc);
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
-create index orders_by_reference on orders (reference, created_at desc, id desc);
-create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
+-- For a seller's search, and with the reference alone for an operator's.
+create index orders_by_reference on orders (reference, seller_id, created_at desc, id desc);
+-- For the deletion of old orders.
+create index orders_closed on orders (sandbox, saved_at) where status in ('SUCCESSFUL', 'UNSUCCESSFUL');
 create index orders_open on orders (id) where status not in ('SUCCESSFUL', 'UNSUCCESSFUL');
 
 -- Orders that are not restored completely: see `behind_version`.
@@ -109,7 +112,7 @@ create index orders_behind on orders (id) where behind_version is not null;
 
 -- Orders whose workflow is not started yet. Written with the order, deleted when the workflow is started.
 create table start_request (
-  order_id uuid primary key references orders,
+  order_id uuid primary key references orders on delete cascade,
   seller_id uuid not null,
   created_at timestamptz not null default now()
 );
@@ -120,7 +123,7 @@ create sequence timeline_position;
 
 create table order_timeline (
   position bigint primary key default nextval('timeline_position'),
-  order_id uuid not null references orders,
+  order_id uuid not null references orders on delete cascade,
   -- The version that the change made; null for a refused signal.
   version integer,
   event text not null,
@@ -148,18 +151,20 @@ create table idempotency_key (
   seller_id uuid not null references seller,
   key text not null,
   request_digest bytea not null,
-  order_id uuid not null references orders,
+  order_id uuid not null references orders on delete cascade,
   response json not null,
   primary key (seller_id, key)
 );
+-- For the deletion of old orders.
+create index idempotency_key_by_order on idempotency_key (order_id);
 
 create table webhook_event (
   id uuid primary key,
-  order_id uuid not null references orders,
+  order_id uuid not null references orders on delete cascade,
   seller_id uuid not null references seller,
   sequence integer not null,
   -- The exact text that is signed and sent, fixed when the change is saved.
-  body text not null,
+  body text,
   state text not null default 'pending' check (state in ('pending', 'delivered', 'exhausted', 'disabled')),
   -- All attempts, resends included.
   attempts integer not null default 0,
@@ -170,19 +175,25 @@ create table webhook_event (
   request_id text,
   traceparent text,
   created_at timestamptz not null default listed_time(),
-  unique (order_id, sequence)
+  -- When body and attempts were deleted: long after the event has ended, or because a person's data was erased.
+  content_deleted_at timestamptz,
+  unique (order_id, sequence),
+  check ((body is null) = (content_deleted_at is not null)),
+  check (body is not null or state <> 'pending')
 );
 create index webhook_event_pending on webhook_event (order_id) where state = 'pending';
 -- For the metrics, and for lists and resends that select no seller: a search by age would read all that are delivered.
 create index webhook_event_undelivered_by_age on webhook_event (state, created_at desc, id desc)
   where state <> 'delivered';
+-- For the deletion of old content.
+create index webhook_event_with_content on webhook_event (created_at) where content_deleted_at is null and state <> 'pending';
 create index webhook_event_by_age on webhook_event (created_at desc, id desc);
 create index webhook_event_by_seller on webhook_event (seller_id, created_at desc, id desc);
 create index webhook_event_undelivered on webhook_event (seller_id, state, created_at desc, id desc)
   where state <> 'delivered';
 
 create table webhook_attempt (
-  event_id uuid not null references webhook_event,
+  event_id uuid not null references webhook_event on delete cascade,
   -- Counts all attempts at the event, resends included, from 1.
   attempt integer not null,
   -- The position in the retry schedule, from 1; null for a resend.
@@ -257,7 +268,7 @@ create table branding (
 -- decision.
 create table application (
   id uuid primary key default gen_random_uuid(),
-  order_id uuid not null unique references orders,
+  order_id uuid not null unique references orders on delete cascade,
   payment_term text not null check (payment_term in ('PAY_NOW', 'PAY_LATER')),
   created_at timestamptz not null default now(),
   -- Personal data, stored nowhere else, and deleted a set time after the order has closed.
@@ -298,13 +309,16 @@ create table application (
 );
 -- For the deletion: an application is older than the end of its order.
 create index application_by_age on application (created_at) where purged_at is null;
+-- For the commands about a customer. Deleted applications have neither.
+create index application_by_email on application (lower(email)) where email is not null;
+create index application_by_company on application (company_number) where company_number is not null;
 create index application_open on application (order_id) where closed_at is null and purged_at is null;
 
 -- The payments that customers of the hosted checkout make at their bank. An order has at most one at a time that is not
 -- over, so that it is never paid twice.
 create table payment (
   id uuid primary key default gen_random_uuid(),
-  order_id uuid not null references orders,
+  order_id uuid not null references orders on delete cascade,
   bank text not null,
   status text not null default 'pending'
     check (status in ('pending', 'processing', 'paid', 'refused', 'cancelled', 'refunded')),
@@ -318,6 +332,17 @@ create table payment (
 create unique index payment_current on payment (order_id) where status in ('pending', 'processing', 'paid');
 create index payment_by_order on payment (order_id, started_at desc);
 create index payment_open on payment (order_id) where closed_at is null;
+
+-- What the core reads of the hosted checkout: the closed orders that it must keep, because money may have to go back.
+create view checkout_unsettled as select order_id from payment where closed_at is null;
+
+-- A payment can become open again while its order is being deleted.
+create function keep_open_payment() returns trigger language plpgsql as $$
+begin
+  if old.closed_at is null then raise exception 'payment % is not settled', old.id; end if;
+  return old;
+end $$;
+create trigger keep_open_payment before delete on payment for each row execute function keep_open_payment();
 
 -- The books of the sandbox bank. A payment that is cancelled before the bank knows it has no amount.
 create table sandbox_payment (
@@ -334,6 +359,7 @@ create table sandbox_payment (
   cancelled_at timestamptz,
   refunded_at timestamptz
 );
+create index sandbox_payment_by_age on sandbox_payment (started_at);
 
 -- Test webhooks until a worker has sent them. Their URLs, which may be credentials, stay out of Temporal's history.
 create table webhook_test (

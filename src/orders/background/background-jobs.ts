@@ -2,9 +2,10 @@ import type { Logger } from 'pino';
 import { repeatJobs } from '../../concurrency';
 import type { Db } from '../../db/pool';
 import { logActions } from '../../db/operator-actions';
-import { deleteExpiredSecrets } from '../../db/secrets';
+import type { OldData } from '../../db/old-data';
 import { flushLog, reportOperatorAction } from '../../telemetry/report';
 import type { OrderWorkflows } from '../../temporal/order-workflow-client';
+import { createDeletion } from './delete-old-data';
 import { createDailyLook, createLateStarts, createReplacements, createResumes } from './repair-orders';
 
 /** Actions that are logged at once. */
@@ -21,6 +22,7 @@ interface BackgroundOptions {
   intervalMs: number;
   /** How long the API has to start the workflow of a new order. */
   startAfterMs: number;
+  oldData: readonly OldData[];
 }
 
 /**
@@ -29,7 +31,7 @@ interface BackgroundOptions {
  * @returns a function that stops the jobs and resolves once they have stopped
  */
 export function startBackgroundJobs(options: BackgroundOptions): () => Promise<void> {
-  const { db, log, intervalMs, startAfterMs } = options;
+  const { db, log, intervalMs, startAfterMs, oldData } = options;
   return repeatJobs(
     [
       [createLateStarts(options, startAfterMs), intervalMs],
@@ -37,7 +39,7 @@ export function startBackgroundJobs(options: BackgroundOptions): () => Promise<v
       [createReplacements(options), 4 * intervalMs],
       [createDailyLook(options), 4 * intervalMs],
       [() => logOperatorActions(db, log), intervalMs],
-      [() => deleteExpiredSecrets(db), 4 * intervalMs],
+      ...oldData.map((kind) => [createDeletion(db, kind), 4 * intervalMs] as const),
     ],
     log,
   );

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { createHmac, randomUUID } from 'node:crypto';
+import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
@@ -116,7 +116,8 @@ async function pay(shop: RunningShop, cart: string): Promise<string> {
 
 /** The orders of a cart, newest first. */
 async function ordersOf(cart: string): Promise<any[]> {
-  return (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/order/?reference=cart-${cart}`)).body.data;
+  const reference = `W-${createHash('sha256').update(cart).digest('hex').slice(0, 10).toUpperCase()}`;
+  return (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/order/?reference=${reference}`)).body.data;
 }
 
 async function complete(orderId: string): Promise<void> {
@@ -168,7 +169,9 @@ describe.each(languages)('the %s shop', (language) => {
     expect(await pay(shop, cart)).toBe(orderUrl);
     const orders = await ordersOf(cart);
     expect(orders).toMatchObject([{ amount: 1234.5, order_url: orderUrl, status: 'CREATED' }]);
-    const [{ id, redirect_url: returnUrl }] = orders;
+    const [{ id, reference, redirect_url: returnUrl }] = orders;
+    // Customers and their bank see it.
+    expect(reference.length).toBeLessThanOrEqual(18);
     expect(orders[0].cancel_url).toBe(returnUrl);
 
     const unpaid = await (await fetch(returnUrl)).text();

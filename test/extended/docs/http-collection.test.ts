@@ -37,6 +37,7 @@ const requests = sections.map((section): HttpRequest => {
 function fill(text: string, known: Record<string, unknown>, env: Record<string, string>): string {
   return text.replace(/\{\{(.+?)\}\}/g, (_, expression: string) => {
     if (expression === '$guid') return randomUUID();
+    if (expression === '$timestamp') return String(Math.floor(Date.now() / 1000));
     const [, variable] = /^\$processEnv (\w+)$/.exec(expression) ?? [];
     if (variable !== undefined) return env[variable]!;
     const value = expression

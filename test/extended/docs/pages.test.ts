@@ -95,6 +95,13 @@ test('the commands of the quickstart can be run again, with a new order each tim
   expect(new Set(ids).size).toBe(2);
 });
 
+test('a bank statement, which has 18 characters, shows the whole reference of each order of the pages', async () => {
+  const { rows } = await stack.db.query<{ reference: string }>(
+    'select distinct reference from orders where length(reference) > 18',
+  );
+  expect(rows).toEqual([]);
+});
+
 test('no page leaves a file in the working directory, which is a clone, outside .data', () => {
   expect(readdirSync(folder).sort()).toEqual(['.data', ...LINKED]);
 });
@@ -159,7 +166,7 @@ describe('docs/sellers/clients.md', () => {
     const [url, statuses, ...listed] = output.trim().split('\n');
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:3000\/pay\/[0-9a-f-]{36}\/$/);
     expect(statuses).toBe('true CREATED UNSUCCESSFUL');
-    expect(listed).toEqual([expect.stringMatching(/^sample-[0-9a-f-]{36} UNSUCCESSFUL$/)]);
+    expect(listed).toEqual([expect.stringMatching(/^W-[0-9a-f]{8} UNSUCCESSFUL$/)]);
   });
 
   test('the example type-checks', () => {

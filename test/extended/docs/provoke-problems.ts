@@ -59,6 +59,15 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     for (let count = 1; count < MAX_ACTIVE_SECRETS; count++) await rotate();
     return rotate();
   },
+  async webhook_content_deleted(stack) {
+    await openOrder(stack, { webhook_url: 'https://192.0.2.1/hooks' }, ['signup_started', 'approved', 'completed']);
+    const { rows } = await stack.db.query<{ id: string }>(
+      `update webhook_event set body = null, content_deleted_at = '2026-11-21T09:00:00Z', state = 'exhausted'
+       where seller_id = $1 returning id`,
+      [stack.seller.id],
+    );
+    return stack.api.call('GET', `${BASE}/webhook_event/${rows[0]!.id}/`);
+  },
   async precondition_failed(stack) {
     const id = await openOrder(stack, {}, ['signup_started']);
     return stack.api.cancel(id, { headers: { 'If-Match': '"1"' } });

@@ -120,11 +120,11 @@ class Main {
         System.out.print(results);
     }
     static String verified(String[] fields) throws Exception {
-        Map<String, List<String>> headers = new LinkedHashMap<>();
+        Map<String, List<String>> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
         for (int i = 2; i < fields.length; i += 2)
             headers.computeIfAbsent(text(fields[i]), name -> new ArrayList<>()).add(text(fields[i + 1]));
         try {
-            VerifyWebhook.verifyWebhook(text(fields[0]), headers, Base64.getDecoder().decode(fields[1]));
+            VerifyWebhook.verifyWebhook(text(fields[0]), headers::get, Base64.getDecoder().decode(fields[1]));
             return text(fields[1]);
         } catch (VerifyWebhook.WebhookVerificationException error) {
             return "\\"invalid webhook\\"";

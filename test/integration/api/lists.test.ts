@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { findOrder } from '../../../src/db/find-orders';
-import { saveChange } from '../../../src/db/save-order';
+import { commitChange } from '../../../src/db/save-order';
 import { decide } from '../../../src/domain/order';
 import { BASE } from '../../support/api';
 import { holdTransaction } from '../../support/database';
@@ -169,7 +169,7 @@ test('a poll by updated_from misses no change that is saved long after it was de
   const order = (await findOrder(stack.db, decidedEarly!))!;
   const change = decide(order, { event: 'cancel', actor: 'seller', channel: 'api', reason: null }, order.createdAt);
   if (typeof change === 'string') throw new Error(change);
-  await saveChange(stack.db, order.id, change);
+  await commitChange(stack.db, order.id, change);
   await until(async () => {
     await poll();
     return statuses.get(decidedEarly!) === 'UNSUCCESSFUL';

@@ -1,5 +1,5 @@
 import { findOrder } from '../../../src/db/find-orders';
-import { saveChange } from '../../../src/db/save-order';
+import { commitChange } from '../../../src/db/save-order';
 import { decide } from '../../../src/domain/order';
 import { useDatabase } from '../../support/database';
 import { insertNewOrder } from '../../support/new-orders';
@@ -19,15 +19,15 @@ async function newChange() {
 
 test('a change that does not build on the version of the row is not saved', async () => {
   const { id, change } = await newChange();
-  expect(await saveChange(database.db, id, { ...change, version: 3 }, WEBHOOK)).toBeUndefined();
-  expect(await saveChange(database.db, id, { ...change, version: 1 }, WEBHOOK)).toBeUndefined();
+  expect(await commitChange(database.db, id, { ...change, version: 3 }, WEBHOOK)).toBeUndefined();
+  expect(await commitChange(database.db, id, { ...change, version: 1 }, WEBHOOK)).toBeUndefined();
   expect((await findOrder(database.db, id))!.changes).toHaveLength(1);
   expect((await database.db.query('select from webhook_event where order_id = $1', [id])).rowCount).toBe(0);
 });
 
 test('one of two changes that build on the same version is saved', async () => {
   const { id, change } = await newChange();
-  const saves = await Promise.all(Array.from({ length: 8 }, () => saveChange(database.db, id, change)));
+  const saves = await Promise.all(Array.from({ length: 8 }, () => commitChange(database.db, id, change)));
   expect(saves.filter(Boolean)).toEqual([{ isPending: false }]);
   expect((await findOrder(database.db, id))!.changes).toHaveLength(2);
 });

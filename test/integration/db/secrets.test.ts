@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import {
   countSecretsByKey,
-  deleteExpiredSecrets,
   encryptSecretsAgain,
   findCredentials,
   insertWebhookSecret,
   rotateWebhookSecret,
   setStaticHeaders,
 } from '../../../src/db/secrets';
+import { deleteOldData } from '../../../src/db/old-data';
+import { oldDataOf } from '../../../src/db/retention';
 import { insertOrder } from '../../../src/db/save-order';
 import { DecryptionError, type EncryptionKey, NO_KEYS, createKeyRing } from '../../../src/encryption/key-ring';
 import { holdTransaction, useDatabase } from '../../support/database';
@@ -76,7 +77,8 @@ test('only expired webhook secrets are deleted', async () => {
   for (const secret of ['ended', 'ending', 'lasting']) await insertWebhookSecret(database.db, NO_KEYS, id, secret);
   await database.db.query(`update webhook_secret set expires_at = now() where secret = 'ended'`);
   await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'ending'`);
-  await deleteExpiredSecrets(database.db);
+  const secrets = oldDataOf({ webhookDays: 90, sandboxDays: 30 }).find(({ name }) => name === 'webhook_secrets')!;
+  expect(await deleteOldData(database.db, secrets, 10)).toBe(1);
   const { rows } = await database.db.query('select secret from webhook_secret where seller_id = $1 order by id', [id]);
   expect(rows).toEqual([{ secret: 'ending' }, { secret: 'lasting' }]);
 });

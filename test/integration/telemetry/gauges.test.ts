@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CHECKOUT_BACKLOG } from '../../../src/checkout/temporal/background-jobs';
 import '../../../src/checkout/lender/guard-lenders';
+import '../../../src/checkout/payments/guard-payments';
 import { type HealthCheck, createHealthCheck, createPool } from '../../../src/db/pool';
 import { clearRowBehind, deleteStartRequests, markRowBehind } from '../../../src/db/save-order';
 import { addGauges } from '../../../src/telemetry/gauges';

@@ -75,6 +75,19 @@ test('a failed webhook is retried on the schedule with the same id and the same 
   await expectNotEarly(id);
 });
 
+test('an attempt whose worker died is repeated 31 s after its start, however often the webhook has failed', async () => {
+  receiver.answerWith(200);
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(() => hasEnded(id), 'the webhook has ended');
+  const { events } = await stack.client.workflow.getHandle(`order-${id}`).fetchHistory();
+  const call = events!
+    .map((event) => event.activityTaskScheduledEventAttributes)
+    .find((attributes) => attributes?.activityType?.name === 'sendWebhook')!;
+  expect(Number(call.startToCloseTimeout!.seconds)).toBe(30);
+  expect(Number(call.retryPolicy!.initialInterval!.seconds)).toBe(1);
+  expect(call.retryPolicy!.backoffCoefficient).toBe(1);
+});
+
 test('a later webhook is sent right after the delivery of the one before it', async () => {
   receiver.answerWith(() => (receiver.deliveries.length < 3 ? 503 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);

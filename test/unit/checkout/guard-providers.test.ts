@@ -1,6 +1,7 @@
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type { PaymentStatus } from '../../../src/checkout/domain/payment';
-import { LenderBusy, guardLenders, guardPayments } from '../../../src/checkout/lender/guard-lenders';
+import { LenderBusy, guardLenders } from '../../../src/checkout/lender/guard-lenders';
+import { guardPayments } from '../../../src/checkout/payments/guard-payments';
 import {
   type Lender,
   type LenderAnswer,
@@ -86,6 +87,8 @@ describe('lenders', () => {
     [approved({ instalments: [{ dueInMonths: 0, amountPence: 123_450 }] }), 'offer.instalments.0.dueInMonths'],
     [approved({ instalments: [...instalments, ...instalments] }), 'offer.instalments: must be in the order'],
     [approved({ instalments, annualInterest: Number.NaN }), 'offer.annualInterest'],
+    [approved({ instalments, annualInterest: 990 }), 'offer.annualInterest'],
+    [approved({ instalments, promotion: { name: 'Free', interestFreeDays: 1e9 } }), 'offer.promotion.interestFreeDays'],
     [{ kind: 'declined', code: 'jo@example.com' }, 'code'],
     [{ kind: 'referred', askAgainMs: 0 }, 'askAgainMs'],
     [{ kind: 'referred', askAgainMs: Number.NaN }, 'askAgainMs'],

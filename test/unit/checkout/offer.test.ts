@@ -27,6 +27,10 @@ test('1% a month is 12.7% a year, and its repayments have that APR', () => {
   expect(annualPercentageRate(10_000_000, monthly(...Array<number>(12).fill(888_488)))).toBe(12.7);
 });
 
-test('the APR of a very expensive loan is bounded', () => {
-  expect(annualPercentageRate(100, [{ dueInMonths: 1, amountPence: 1_000_000 }])).toBe(10_000);
+test('the APR of a very expensive loan is the true one', () => {
+  // 10.00 with a fee of 5.00 after a month: 1.5 ** 12 - 1.
+  expect(annualPercentageRate(1000, monthly(1500))).toBe(12_874.6);
+  expect(annualPercentageRate(100, monthly(1_000_000)) / 1e50).toBeCloseTo(1, 10);
+  const order = { ...ORDER, amountPence: 1000 };
+  expect(costBox(order, { instalments: monthly(1500) }, 'What you agree to').text).toContain('<dd>12,874.6%</dd>');
 });

@@ -100,6 +100,15 @@ test.each<[AccountOptions, RegExp]>([
   [{ pricing: '[]' }, /^--pricing must be an object$/],
   [{ pricing: '{"representative_interest":"9"}' }, /^--pricing \/representative_interest must be a number$/],
   [{ pricing: '{"representative_interest":-1}' }, /^--pricing \/representative_interest must not be negative$/],
+  [
+    { pricing: '{"representative_interest":990}' },
+    /^--pricing \/representative_interest must be at most 100, in percent a year: 9.9 means 9.9%$/,
+  ],
+  [{ pricing: '{"representative_interest":1e308}' }, /^--pricing \/representative_interest must be at most 100,/],
+  [
+    { pricing: '{"promotions":[{"name":"x","interest_free_days":36500,"valid_until":"2027-02-28"}]}' },
+    /^--pricing \/promotions\/0\/interest_free_days must be at most 3660$/,
+  ],
   [{ pricing: '{"interest":9}' }, /^--pricing \/interest is unknown$/],
   [
     { pricing: '{"promotions":[{"name":"x","interest_free_days":1.5,"valid_until":"2027-02-30"}]}' },

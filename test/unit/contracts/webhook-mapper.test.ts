@@ -4,7 +4,7 @@ import { toOrderBody, toOrderFacts } from '../../../src/contracts/order-mapper';
 import { orderSchema } from '../../../src/contracts/order-schemas';
 import { accountSchema } from '../../../src/contracts/seller-schema';
 import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
-import { type Order, stateOf } from '../../../src/domain/order';
+import { MAX_INTEREST_FREE_DAYS, type Order, stateOf } from '../../../src/domain/order';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { accept } from '../../support/create-order-body';
 import { IN_STATUS, orderAfter, atMinute } from '../../support/domain-orders';
@@ -65,7 +65,7 @@ test('the webhook for an earlier change does not show a later cancellation', () 
 
 test('a webhook with the longest value in each field has at most the 100,000 bytes that docs/sellers/webhooks.md states', () => {
   const [url, emoji] = [`https://shop.example/${'a'.repeat(2027)}`, '😀'];
-  const promotion = { name: emoji.repeat(100), interest_free_days: Number.MAX_SAFE_INTEGER, valid_until: '2027-01-31' };
+  const promotion = { name: emoji.repeat(100), interest_free_days: MAX_INTEREST_FREE_DAYS, valid_until: '2027-01-31' };
   const account = accountSchema(true).parse({
     name: emoji.repeat(255),
     cancel_url: url,

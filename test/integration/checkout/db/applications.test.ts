@@ -1,6 +1,5 @@
 import {
   findApplication,
-  purgeApplicantData,
   recordAgreement,
   recordAction,
   recordDecision,
@@ -9,6 +8,7 @@ import {
   storeApplication,
   upsertPaymentTerm,
 } from '../../../../src/checkout/db/applications';
+import { oldCheckoutDataOf } from '../../../../src/checkout/db/old-checkout-data';
 import {
   closeApplications,
   findLastPayment,
@@ -17,6 +17,7 @@ import {
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
 import type { LenderDecision } from '../../../../src/checkout/domain/application';
+import { deleteOldData } from '../../../../src/db/old-data';
 import type { OrderEvent, PaymentTerm } from '../../../../src/domain/order';
 import { useDatabase } from '../../../support/database';
 import { insertNewOrder, saveChanges } from '../../../support/new-orders';
@@ -49,6 +50,15 @@ async function orderAfter(...events: OrderEvent[]): Promise<string> {
 }
 const setBrowser = (id: string) =>
   database.db.query('update application set browser_digest = $2 where order_id = $1', [id, BROWSER]);
+/** Deletes old personal data. */
+const purge = (retentionMs: number, limit: number) => {
+  const kinds = oldCheckoutDataOf({ applicationRetentionMs: retentionMs, sandboxDays: 30 });
+  return deleteOldData(
+    database.db,
+    kinds.find(({ name }) => name === 'applications')!,
+    limit,
+  );
+};
 const countApplications = async () => (await database.db.query('select from application')).rowCount;
 
 test('the first application that is submitted is stored, and a second one is refused', async () => {
@@ -238,13 +248,13 @@ test('a purge deletes the data of an applicant once and keeps the agreement', as
   await database.db.query("update application set created_at = now() - interval '40 days'");
   await database.db.query("update order_timeline set at = now() - interval '31 days'");
   const before = await findApplication(database.db, id);
-  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(1);
+  expect(await purge(30 * DAY_MS, 3)).toBe(1);
   expect(await findApplication(database.db, id)).toEqual({ ...before, submitted: null });
   const { rows } = await database.db.query(
     'select business_name, company_number, email, monthly_turnover_pence from application',
   );
   expect(rows).toEqual([{ business_name: null, company_number: null, email: null, monthly_turnover_pence: null }]);
-  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(0);
+  expect(await purge(30 * DAY_MS, 3)).toBe(0);
 });
 
 test('a payment is no agreement, and a purge keeps who may see its receipt', async () => {
@@ -260,7 +270,7 @@ test('a payment is no agreement, and a purge keeps who may see its receipt', asy
   await saveChanges(db, applyEvents(pending, 'approved', 'completed'));
   await db.query("update application set created_at = now() - interval '40 days'");
   await db.query("update order_timeline set at = now() - interval '31 days'");
-  expect(await purgeApplicantData(db, 30 * DAY_MS, 3)).toBe(1);
+  expect(await purge(30 * DAY_MS, 3)).toBe(1);
   expect(await findApplication(db, id)).toMatchObject({ agreedAt: null, browserDigest: BROWSER });
 });
 
@@ -280,14 +290,14 @@ test('a purge deletes at most `limit` applications whose orders closed or were a
   await database.db.query("update order_timeline set at = now() - interval '29 days' where order_id = $1", [
     closedRecently,
   ]);
-  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(3);
-  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(3);
-  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(1);
-  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(0);
+  expect(await purge(30 * DAY_MS, 3)).toBe(3);
+  expect(await purge(30 * DAY_MS, 3)).toBe(3);
+  expect(await purge(30 * DAY_MS, 3)).toBe(1);
+  expect(await purge(30 * DAY_MS, 3)).toBe(0);
   // The customer of the APPROVED order can still accept the offer.
   const { rows } = await database.db.query<{ order_id: string }>('select order_id from application');
   expect(rows.map((row) => row.order_id).sort()).toEqual([open[2]!, closedRecently].sort());
-  expect(await purgeApplicantData(database.db, 28 * DAY_MS, 3)).toBe(1);
+  expect(await purge(28 * DAY_MS, 3)).toBe(1);
   expect(await countApplications()).toBe(1);
 });
 
@@ -313,7 +323,7 @@ test.each<[string, (id: string) => Promise<unknown>]>([
   await database.db.query("update application set created_at = now() - interval '40 days'");
   await database.db.query("update order_timeline set at = now() - interval '31 days'");
   await apply(id);
-  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(0);
+  expect(await purge(30 * DAY_MS, 3)).toBe(0);
   expect(await findApplication(database.db, id)).toMatchObject({ browserDigest: BROWSER });
 });
 
@@ -329,7 +339,7 @@ test('a purge deletes the application of a customer who left after a decline, or
     "update application set created_at = now() - interval '40 days', decided_at = decided_at - interval '31 days'",
   );
   await database.db.query("update order_timeline set at = now() - interval '31 days'");
-  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(2);
+  expect(await purge(30 * DAY_MS, 3)).toBe(2);
   expect(await countApplications()).toBe(0);
 });
 

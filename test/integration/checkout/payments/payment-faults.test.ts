@@ -1,17 +1,23 @@
 import { EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import { createCheckoutActivities } from '../../../../src/checkout/temporal/checkout-activities';
-import { cancelPayment, checkPayment, createPayment, startAtBank } from '../../../../src/checkout/use-cases/customer-payments';
+import {
+  cancelPayment,
+  checkPayment,
+  createPayment,
+  startAtBank,
+} from '../../../../src/checkout/use-cases/customer-payments';
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
-import { type CheckoutDependencies, ensurePaymentTerm, readCheckout } from '../../../../src/checkout/use-cases/hosted-checkout';
+import { type CheckoutDependencies, readCheckout } from '../../../../src/checkout/use-cases/read-checkout';
+import { ensurePaymentTerm } from '../../../../src/checkout/use-cases/application';
 import { createOrderCore } from '../../../../src/checkout/order-core';
-import { guardPayments } from '../../../../src/checkout/lender/guard-lenders';
+import { guardPayments } from '../../../../src/checkout/payments/guard-payments';
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
 import { createSandboxBank } from '../../../../src/checkout/sandbox/sandbox-bank';
 import { BANK_TEST_CUSTOMERS } from '../../../../src/checkout/sandbox/test-customers';
 import { findOrder } from '../../../../src/db/find-orders';
 import type { Db } from '../../../../src/db/pool';
-import { saveChange } from '../../../../src/db/save-order';
+import { commitChange } from '../../../../src/db/save-order';
 import { type ChangeRequest, type Order, decide } from '../../../../src/domain/order';
 import { ChangeRefused, type OrderWorkflows } from '../../../../src/temporal/order-workflow-client';
 import { type Seeded, seeded } from '../../../chaos/seeded';
@@ -105,7 +111,7 @@ function createChange(db: Db) {
     const stored = (await findOrder(db, orderId))!;
     const outcome = decide(stored, request, new Date().toISOString());
     if (outcome === 'refused') throw new ChangeRefused('refused');
-    if (outcome !== 'repeat') await saveChange(db, orderId, outcome);
+    if (outcome !== 'repeat') await commitChange(db, orderId, outcome);
     return (await findOrder(db, orderId))!;
   };
   return (order: Pick<Order, 'id'>, request: ChangeRequest): Promise<Order> => {

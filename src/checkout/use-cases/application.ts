@@ -1,81 +1,13 @@
-import type { Logger } from 'pino';
 import { isProblem } from '../../contracts/problem';
-import type { Db } from '../../db/pool';
-import { findApplication, recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } from '../db/applications';
-import { type Branding, findBranding } from '../db/branding';
-import { findLastPayment } from '../db/payments';
-import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../domain/application';
-import type { OrderStatus, Order, PaymentTerm } from '../../domain/order';
-import { holdExpiry } from '../domain/expiry';
-import { type Payment, isCurrent } from '../domain/payment';
-import { type PaymentProviders, availableTerms } from '../payments/payment-provider';
-import type { CheckoutWorkflows } from '../temporal/checkout-workflow-client';
-import type { OrderCore } from '../order-core';
+import type { PaymentTerm } from '../../domain/order';
+import { recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } from '../db/applications';
+import { type Applicant, DECISION_REASONS } from '../domain/application';
+import { type Checkout, canAgree } from '../domain/checkout';
+import { holdExpiry } from './hold-expiry';
+import { type CheckoutDependencies, isUndecided } from './read-checkout';
 
 /** An agreement or a payment is reported once Temporal is available again: within a day, the order does not expire before. */
 export const REPORT_WITHIN_MS = 86_400_000;
-
-/** The dependencies and settings of the checkout's use cases. */
-export interface CheckoutDependencies {
-  core: OrderCore;
-  db: Db;
-  workflows: Pick<CheckoutWorkflows, 'proceed'>;
-  payments: PaymentProviders;
-  /** True if a real lender decides on the applications of live accounts. Sandbox accounts have the sandbox lender. */
-  hasLiveLender: boolean;
-  checkoutBaseUrl: string;
-  log: Logger;
-}
-
-/**
- * The order belongs to a live account, and no real lender is configured, or no bank for an order that can only be paid
- * now.
- */
-export class NoProviderError extends Error {}
-
-/** What keeps the customer of a new order from checking out, as a sentence for its seller; undefined if nothing. */
-export function checkoutObstacle(
-  { hasLiveLender, payments }: Pick<CheckoutDependencies, 'hasLiveLender' | 'payments'>,
-  order: Pick<Order, 'sandbox' | 'allowedPaymentTerms'>,
-): string | undefined {
-  if (!order.sandbox && !hasLiveLender)
-    return 'Your account is live, and no lender is connected for live accounts: customers could not check out.';
-  return availableTerms(payments, order).length === 0
-    ? 'The order can only be paid now, and no payment provider is connected for live accounts.'
-    : undefined;
-}
-
-/** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
-export interface Checkout {
-  order: Order;
-  application: Application | undefined;
-  /** The last payment that was started. */
-  payment: Payment | undefined;
-  branding: Branding;
-}
-
-/**
- * Reads the order behind a pay link from Postgres, which holds every acknowledged change. Does not need Temporal.
- * @throws Problem `not_found`, or NoProviderError
- */
-export async function readCheckout(deps: CheckoutDependencies, payLinkId: string): Promise<Checkout> {
-  const order = await deps.core.findByPayLink(payLinkId);
-  if (!order.sandbox && !deps.hasLiveLender) throw new NoProviderError();
-  const [application, payment, branding] = await Promise.all([
-    findApplication(deps.db, order.id),
-    findLastPayment(deps.db, order.id),
-    findBranding(deps.db, order.sellerId),
-  ]);
-  const allowedPaymentTerms = availableTerms(deps.payments, order);
-  const asksForTerm = isUndecided(order.status) && !(payment && isCurrent(payment.status));
-  if (asksForTerm && allowedPaymentTerms.length === 0) throw new NoProviderError();
-  return { order: { ...order, allowedPaymentTerms }, application, payment, branding };
-}
-
-/** True while nobody has approved the order or closed it. */
-function isUndecided(status: OrderStatus): boolean {
-  return status === 'CREATED' || status === 'PENDING';
-}
 
 /**
  * Saves how the customer pays and reports `signup_started`. Does nothing if the order is past that step.
@@ -130,11 +62,6 @@ export async function returnFromLender(deps: CheckoutDependencies, { order, appl
   if (!application?.actionUrl || !(await recordReturn(deps.db, order.id))) return false;
   await proceed(deps, order);
   return true;
-}
-
-/** True if the customer can agree: our lender approved, and there are repayments to show. */
-export function canAgree({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
-  return order.status === 'APPROVED' && offerOf(application).instalments.length > 0;
 }
 
 /**
