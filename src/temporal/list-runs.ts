@@ -51,10 +51,11 @@ export async function countStuckRuns({ workflow }: Client, kind: RunKind): Promi
  * @param within makes a call with a deadline
  */
 export function createRunLists(
-  { workflow, workflowService, options: { namespace } }: Client,
+  client: Client,
   within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
   kind: RunKind,
 ) {
+  const { workflow } = client;
   const { workflowType, idPrefix, taskQueue } = kind;
   /** How many times in a row the runs were listed whose task has timed out. */
   let roundsOf = new Map<string, number>();
@@ -76,8 +77,9 @@ export function createRunLists(
    * polled the queue. A poll takes up to a minute. Undefined if none has polled within minutes.
    */
   async function readServerTime(): Promise<number | undefined> {
+    const { namespace } = client.options;
     const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: TASK_QUEUE_TYPE_WORKFLOW };
-    const { pollers } = await within(TIMEOUT_MS, () => workflowService.describeTaskQueue(request));
+    const { pollers } = await within(TIMEOUT_MS, () => client.workflowService.describeTaskQueue(request));
     const seconds = Math.max(0, ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0)));
     return seconds > 0 ? seconds * 1000 : undefined;
   }
