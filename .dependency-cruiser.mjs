@@ -94,7 +94,7 @@ const LAYERS = {
   client: [],
   config: ['domain', 'encryption'],
   package: [],
-  logger: ['domain'],
+  logger: ['domain', 'telemetry'],
   entry: Object.keys(FILES).filter((name) => name !== 'tools'),
   tools: Object.keys(FILES).filter((name) => name !== 'api' && name !== 'orders'),
 };

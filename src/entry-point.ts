@@ -23,7 +23,7 @@ const STOP_LIMIT_MS = 20_000;
 /**
  * Runs an entry point. SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the started parts in reverse order, even
  * during the start. A second signal, more than a second later, ends the process immediately. If the start fails, its
- * error is printed and the exit code is 1.
+ * error is printed and the exit code is 1. It is 0 only after a signal.
  * @param start calls `started` for each part that it has started
  */
 export async function runUntilSignalled(
@@ -62,6 +62,10 @@ export async function runUntilSignalled(
   for (const signal of Object.keys(EXIT_CODES)) process.on(signal, onSignal);
   // After SIGHUP, the terminal no longer takes output.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  process.once('beforeExit', () => {
+    console.error('the process has nothing left to do');
+    process.exit(1);
+  });
   try {
     await start((part) => parts.push(part));
   } catch (error) {

@@ -5,6 +5,8 @@ import { createLogger } from './logger';
 
 /** Migrates the database, then exits. Deployments run it before they roll out the API and the workers. */
 async function main(): Promise<void> {
+  // Unless it reaches the end.
+  process.exitCode = 1;
   const config = loadDatabaseConfig(process.env);
   const log = createLogger(config.logLevel, 'migrate');
   const applied = await migrate(config.databaseUrl, {
@@ -15,6 +17,7 @@ async function main(): Promise<void> {
       ),
   });
   log.info({ applied }, 'the database schema is current');
+  process.exitCode = 0;
 }
 
 void main().catch((error: unknown) => {

@@ -98,7 +98,7 @@ export async function startServer(
     () => undefined,
   );
   // While Postgres is down the API listens and answers 503.
-  await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
+  await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS)]);
   const http = await listen(app, config.port, config.host, config.http, (error) =>
     log.error({ err: error }, 'API server error'),
   );

@@ -105,16 +105,28 @@ export async function startWorker(
       isStopping = true;
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([stopOrderJobs(), stopCheckoutJobs()]);
-      await Promise.allSettled(runs);
-      await connection.close();
-      await workflows.drain();
+      const haveEnded = Promise.all([stopOrderJobs(), stopCheckoutJobs(), Promise.allSettled(runs)]).then(() => true);
+      if (await Promise.race([haveEnded, untilIdle(workers).then(() => false)])) {
+        await connection.close();
+        await workflows.drain();
+      } else {
+        log.warn('Temporal does not answer: the worker has no task and does not wait for it');
+      }
       await client.connection.close();
       await health.close(0);
       await endDatabase();
       log.info('worker stopped');
     },
   };
+}
+
+/** Waits until no worker has had a task for a second. While Temporal is silent, their own end takes half a minute. */
+async function untilIdle(workers: readonly Worker[]): Promise<void> {
+  for (let idleMs = 0; idleMs < 1000; idleMs += 100) {
+    await delay(100);
+    const tasks = workers.map((worker) => worker.getStatus());
+    if (tasks.some((one) => one.numInFlightActivities + one.numInFlightWorkflowActivations > 0)) idleMs = 0;
+  }
 }
 
 /** Waits until Temporal is available. */

@@ -29,6 +29,8 @@ export interface HttpServer {
 }
 
 const IDLE_CHECK_MS = 50;
+/** At a stop, the time for the rest of a request that is arriving. */
+const ARRIVAL_LIMIT_MS = 1000;
 /** Bounds what a client can send ahead of its responses. After it, the client opens a new connection. */
 const MAX_REQUESTS_PER_CONNECTION = 100;
 /** Connections that may wait to be accepted. Beyond it, a caller's system tries again after 1, 3 and 7 s. */
@@ -54,7 +56,9 @@ export async function listen(
     keepAliveTimeout: settings.keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.ceil(settings.headersTimeoutMs / 5),
   };
-  const takeTurns = createTurns();
+  /** The latest response of each connection; undefined before its first request. */
+  const latest = new Map<Socket, ServerResponse | undefined>();
+  const takeTurns = createTurns(latest);
   const server = createServer(options, (request, response) => {
     const target = toOriginForm(request.url ?? '');
     if (target === undefined) {
@@ -69,11 +73,15 @@ export async function listen(
   server.maxConnections = settings.maxConnections;
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
   server.setTimeout(settings.stallTimeoutMs);
+  server.on('connection', (socket: Socket) => {
+    latest.set(socket, undefined);
+    socket.once('close', () => latest.delete(socket));
+  });
   await once(server.listen({ port, host, backlog: BACKLOG }), 'listening');
   server.on('error', onError);
   return {
     port: (server.address() as AddressInfo).port,
-    close: (graceMs, delayMs = 0) => close(server, graceMs, delayMs),
+    close: (graceMs, delayMs = 0) => close(server, latest, graceMs, delayMs),
   };
 }
 
@@ -93,8 +101,9 @@ function toOriginForm(target: string): string | undefined {
  * all requests that have arrived at the same time: one connection could then hold up the others, and fill the memory
  * with responses that it does not read.
  */
-function createTurns(): (socket: Socket, response: ServerResponse, begin: () => void) => void {
-  const latest = new WeakMap<Socket, ServerResponse>();
+function createTurns(
+  latest: Map<Socket, ServerResponse | undefined>,
+): (socket: Socket, response: ServerResponse, begin: () => void) => void {
   return (socket, response, begin) => {
     const earlier = latest.get(socket);
     latest.set(socket, response);
@@ -103,13 +112,26 @@ function createTurns(): (socket: Socket, response: ServerResponse, begin: () => 
   };
 }
 
-async function close(server: Server, graceMs: number, delayMs: number): Promise<void> {
+async function close(
+  server: Server,
+  latest: ReadonlyMap<Socket, ServerResponse | undefined>,
+  graceMs: number,
+  delayMs: number,
+): Promise<void> {
   server.prependListener('request', (_, response: ServerResponse) => response.setHeader('Connection', 'close'));
   if (delayMs > 0) await delay(delayMs);
-  // Node keeps a connection open after its running request, until the client closes it.
-  const idleCheck = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const stopAt = performance.now() + ARRIVAL_LIMIT_MS;
+  // Node keeps a connection open after its running request, until the client closes it, and one without a request.
+  const destroyIdle = (): void => {
+    const isLate = performance.now() > stopAt;
+    for (const [socket, response] of latest)
+      if (!response || response.closed || (isLate && !response.req.complete)) socket.destroy();
+  };
+  const idleCheck = setInterval(destroyIdle, IDLE_CHECK_MS);
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-  await new Promise((resolve) => server.close(resolve));
+  const closed = new Promise((resolve) => server.close(resolve));
+  destroyIdle();
+  await closed;
   clearInterval(idleCheck);
   clearTimeout(cut);
 }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { toPointer, MAX_ERRORS, fieldErrors, fromPointer } from '../contracts/field-errors';
+import { toPointer, fieldErrors, fromPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest, type FieldError } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
-import { MAX_DEPTH, describePlace, describeSyntaxError, inspectJson } from './json-errors';
+import { MAX_DEPTH, describePlace, describeSyntaxError, inspectJson, isPlainJson } from './json-errors';
 
 /**
  * An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it.
@@ -62,6 +62,7 @@ export const isCompressed = (encoding: string): boolean => !['', 'identity'].inc
 
 /** @throws Problem `invalid_request` if an object has a key twice, on which parsers disagree, or the body is too deep to tell */
 function refuseDuplicateKeys(raw: string): void {
+  if (isPlainJson(raw)) return;
   const { duplicate, isTooDeep } = inspectJson(raw);
   if (isTooDeep) {
     const detail = `must not be nested more than ${MAX_DEPTH} levels deep`;
@@ -97,27 +98,10 @@ function toProblem(error: Error & { type?: string; status?: number; body?: strin
   }
 }
 
-/**
- * Checks a body against a schema.
- * @param further errors to report beside the schema's, except for fields that the schema refuses
- * @returns `data` if the body matches the schema; otherwise an error for every invalid field, and at least one
- */
-export function check<T extends z.ZodType>(
-  schema: T,
-  body: unknown,
-  further: readonly FieldError[],
-): { data?: z.infer<T>; errors: readonly FieldError[] } {
-  const { data, error } = schema.safeParse(body, { reportInput: true });
-  if (!error) return { data, errors: further };
-  const errors = fieldErrors(error, schema);
-  const failing = new Set(errors.map(({ pointer }) => pointer));
-  return { errors: [...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS) };
-}
-
 /** @throws Problem `invalid_request` with an error for every invalid field */
 export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
-  const { data, errors } = check(schema, body, []);
-  if (data === undefined) throw invalidRequest(errors);
+  const { data, error } = schema.safeParse(body, { reportInput: true });
+  if (error) throw invalidRequest(fieldErrors(error, schema));
   return data;
 }
 

@@ -4,7 +4,7 @@ import type { FieldError } from './problem';
 import { FIELD_ERROR_CODES, type FieldErrorCode } from './problem-table';
 
 /** The maximum number of errors that a response reports: a small request could otherwise cause a large response. */
-export const MAX_ERRORS = 50;
+const MAX_ERRORS = 50;
 
 /** Converts a zod error to the `errors` of a problem: one entry for each invalid or unknown field, at most 50. */
 export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] {

@@ -10,6 +10,8 @@ export interface OrderRules {
   httpsOnly: boolean;
   /** Returns why a URL cannot receive webhooks, or undefined if it can. */
   checkWebhookUrl: (url: string) => string | undefined;
+  /** Limits of the caller's account. Default: none. */
+  account?: { maxAmountPence: number | null; needsRedirectUrl: boolean };
 }
 
 /** Control, format, private-use, unassigned and surrogate code points and line breaks. Emoji need the two joiners. */
@@ -236,40 +238,54 @@ const anyObject = z
 /** Custom data of a shop: any JSON object. */
 export const metaData = anyObject.transform((value, context): Record<string, unknown> => {
   if (Array.isArray(value)) return {};
-  const parts = [...partsOf(value)];
-  // Comes first, because JSON.stringify recurses.
-  if (parts.some((part) => isObject(part.value) && part.level > MAX_META_DATA_DEPTH)) {
+  const { sizeBytes, isTooDeep, hasProto, hasInfinity, hasUnreadable } = inspect(value);
+  if (isTooDeep) {
     return refuse(context, 'too_deep', `must not be nested more than ${MAX_META_DATA_DEPTH} levels deep`);
   }
-  if (Buffer.byteLength(JSON.stringify(value, writeOut)) > MAX_META_DATA_BYTES) {
-    return refuse(context, 'too_big', 'must be at most 16 KiB');
-  }
-  if (parts.some(({ key }) => key === '__proto__')) {
-    refuse(context, 'forbidden_key', 'must not contain the key __proto__');
-  }
+  if (sizeBytes > MAX_META_DATA_BYTES) return refuse(context, 'too_big', 'must be at most 16 KiB');
+  if (hasProto) refuse(context, 'forbidden_key', 'must not contain the key __proto__');
   // JSON has no infinity: 1e400 would be returned as null.
-  if (parts.some((part) => part.value === Infinity || part.value === -Infinity)) {
-    refuse(context, 'invalid_value', 'must not contain numbers that are too large for a double');
-  }
-  const texts = parts.flatMap((part) => [part.key, part.value]);
-  if (texts.some((part) => typeof part === 'string' && /\0|\p{Surrogate}/u.test(part))) {
+  if (hasInfinity) refuse(context, 'invalid_value', 'must not contain numbers that are too large for a double');
+  if (hasUnreadable) {
     refuse(context, 'invalid_characters', 'must not contain NUL characters or lone surrogates');
   }
   return value;
 });
 
-/** Postgres stores and returns all digits of `1e300`, so that a small object could become a large one. */
-function writeOut(_key: string, value: unknown): unknown {
-  const [, exponent] = typeof value === 'number' ? (/e([+-]\d+)$/.exec(String(value)) ?? []) : [];
-  return exponent === undefined ? value : `${value as number}${'0'.repeat(Math.abs(Number(exponent)))}`;
+/** Reads no further than the limits, and with a loop: what it costs does not depend on the shape. */
+function inspect(root: object) {
+  const found = { sizeBytes: 1, isTooDeep: false, hasProto: false, hasInfinity: false, hasUnreadable: false };
+  const waiting = [{ parent: root, level: 1 }];
+  for (let next = waiting.pop(); next && found.sizeBytes <= MAX_META_DATA_BYTES; next = waiting.pop()) {
+    const { parent, level } = next;
+    const keys = Array.isArray(parent) ? [] : Object.keys(parent);
+    const count = Array.isArray(parent) ? parent.length : keys.length;
+    // Brackets, commas and colons; and each key and value counts as one byte before it is read.
+    found.sizeBytes += Math.max(2 * count, 1) + 2 * keys.length;
+    if (found.sizeBytes > MAX_META_DATA_BYTES) break;
+    found.hasProto ||= keys.includes('__proto__');
+    for (const part of [...keys, ...(Object.values(parent) as unknown[])]) {
+      if (isObject(part)) {
+        found.isTooDeep ||= level === MAX_META_DATA_DEPTH;
+        waiting.push({ parent: part, level: level + 1 });
+      } else {
+        found.sizeBytes += sizeOf(part) - 1;
+        found.hasInfinity ||= part === Infinity || part === -Infinity;
+        found.hasUnreadable ||= typeof part === 'string' && /\0|\p{Surrogate}/u.test(part);
+      }
+    }
+    if (found.isTooDeep) break;
+  }
+  return found;
+}
+
+/** The size of a text, number, boolean or null as JSON, in bytes. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value));
+  const text = String(value);
+  // Postgres stores and returns all digits of `1e300`, so that a small object could become a large one.
+  const [, exponent = 0] = typeof value === 'number' ? (/e([+-]\d+)$/.exec(text) ?? []) : [];
+  return text.length + Math.abs(Number(exponent));
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-/** Every key with its value and the value's level, down to the first level that is too deep. */
-function* partsOf(parent: object, level = 2): Generator<{ key: string; value: unknown; level: number }> {
-  for (const [key, value] of Object.entries(parent)) {
-    yield { key, value, level };
-    if (isObject(value) && level <= MAX_META_DATA_DEPTH) yield* partsOf(value, level + 1);
-  }
-}

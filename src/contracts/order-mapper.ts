@@ -24,7 +24,7 @@ export function toOrderFacts(
 ): OrderFacts {
   const redirectUrl = request.redirect_url ?? account.defaultRedirectUrl;
   const cancelUrl = request.cancel_url ?? account.defaultCancelUrl;
-  if (redirectUrl === null) throw new Error('accountErrors refuses an order without a redirect URL');
+  if (redirectUrl === null) throw new Error('the schema refuses an order without a redirect URL');
   return {
     id,
     sellerId: account.id,

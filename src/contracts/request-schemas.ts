@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { penceToPounds } from '../domain/money';
-import { MAX_REASON_LENGTH, PROGRESS_EVENTS } from '../domain/order';
+import { formatPence, penceToPounds } from '../domain/money';
+import { MAX_EXPIRY_DAYS, MAX_REASON_LENGTH, PROGRESS_EVENTS } from '../domain/order';
 import {
   type OrderRules,
   amount,
@@ -9,6 +9,7 @@ import {
   redirectUrl,
   reference,
   printableText,
+  refuse,
   webhookUrl,
   metaData,
   moment,
@@ -20,11 +21,17 @@ import {
 } from './fields';
 import { orderStatus, paymentTerm } from './order-schemas';
 
-/** Spec section 2.3. `accountErrors` checks the seller's own limits. */
+const DAY_MS = 86_400_000;
+
+/** Spec section 2.3. */
 export function createOrderRequestSchema(rules: OrderRules) {
+  const { maxAmountPence: limit = null, needsRedirectUrl = false } = rules.account ?? {};
   return z.strictObject({
     data: z.strictObject({
-      amount: amount(rules),
+      amount: amount(rules).superRefine((pence, context) => {
+        if (limit === null || pence <= limit) return;
+        refuse(context, 'too_big', `must be at most ${formatPence(limit)}, the limit of your account`);
+      }),
       reference: reference.meta({
         description:
           'Your reference for the order, unique among your orders that are not UNSUCCESSFUL. Visible characters ' +
@@ -41,23 +48,35 @@ export function createOrderRequestSchema(rules: OrderRules) {
           'user names are not allowed. Must be https if the service runs in production, also for a sandbox ' +
           'account.',
       }),
-      redirect_url: optional(redirectUrl(rules)).meta({
-        description:
-          'Where the customer returns when the order is SUCCESSFUL, with the query parameter `orderId` added: a ' +
-          'URL that has one already is refused. Required if your account has no default. User names are not allowed. Must be https if the service runs ' +
-          'in production, also for a sandbox account.',
-      }),
+      redirect_url: optional(redirectUrl(rules))
+        .superRefine((url, context) => {
+          if (needsRedirectUrl && url === undefined)
+            refuse(context, 'required', 'is required: your account has no default redirect URL');
+        })
+        .meta({
+          description:
+            'Where the customer returns when the order is SUCCESSFUL, with the query parameter `orderId` added: a ' +
+            'URL that has one already is refused. Required if your account has no default. User names are not allowed. Must be https if the service runs ' +
+            'in production, also for a sandbox account.',
+        }),
       cancel_url: optional(redirectUrl(rules)).meta({
         description:
           'Where customers go who do not complete the order: declined, failed, cancelled, expired, or leaving the ' +
           "checkout. The query parameter `orderId` is added. Default: the account's setting, else the shop's front " +
           'page. The rules are those of `redirect_url`.',
       }),
-      expires_at: optional(time()).meta({
-        description:
-          'When the order becomes UNSUCCESSFUL if it is still open: in the future, at most 366 days ahead. Default: as ' +
-          'the operator has configured.',
-      }),
+      expires_at: optional(time())
+        .superRefine((expiresAt, context) => {
+          const inMs = expiresAt === undefined ? NaN : Date.parse(expiresAt) - Date.now();
+          if (inMs <= 0) refuse(context, 'too_small', 'must be in the future');
+          if (inMs > MAX_EXPIRY_DAYS * DAY_MS)
+            refuse(context, 'too_big', `must be at most ${MAX_EXPIRY_DAYS} days from now`);
+        })
+        .meta({
+          description:
+            'When the order becomes UNSUCCESSFUL if it is still open: in the future, at most 366 days ahead. Default: as ' +
+            'the operator has configured.',
+        }),
       source: optional(printableText(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',
       }),

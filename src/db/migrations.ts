@@ -69,7 +69,7 @@ export async function waitForCurrentSchema(db: Db, onRetry: (error: unknown) => 
       if (db.ending) return;
       if (!isDatabaseUnavailable(error)) throw error;
       onRetry(error);
-      await delay(RETRY_MS, undefined, { ref: false });
+      await delay(RETRY_MS);
     }
   }
 }

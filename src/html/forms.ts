@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { parse as parseFields } from 'node:querystring';
 import bodyParser from 'koa-bodyparser';
 import type { ParameterizedContext } from 'koa';
 import type { BrowserCookie } from './browser-cookie';
@@ -53,8 +54,12 @@ export function createForms(readSecret: () => Promise<string>, browsers: Browser
 
 export type Forms = ReturnType<typeof createForms>;
 
+/** An option of co-body that the types lack. Its own parser builds objects, and a small body can hold it up. */
+const CO_BODY_OPTIONS = { qs: { parse: (text: string) => parseFields(text) } };
+
 const parse = bodyParser({
   enableTypes: ['form'],
+  ...CO_BODY_OPTIONS,
   formLimit: '16kb',
   onerror: (error: Error & { status?: number }) => {
     throw new FormBodyError(error.status === 413);
@@ -62,7 +67,7 @@ const parse = bodyParser({
 });
 
 /**
- * Reads the form's text fields; nested and repeated fields are left out. Browsers do not compress forms, and a few
+ * Reads the form's text fields; repeated fields are left out. Browsers do not compress forms, and a few
  * compressed bytes can expand to megabytes.
  */
 async function readFields(ctx: ParameterizedContext): Promise<Record<string, string>> {

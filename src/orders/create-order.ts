@@ -1,5 +1,5 @@
 import { randomUUID, createHash } from 'node:crypto';
-import { invalidRequest, Problem, type FieldError } from '../contracts/problem';
+import { Problem } from '../contracts/problem';
 import { PROBLEMS } from '../contracts/problem-table';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody, toOrderFacts } from '../contracts/order-mapper';
@@ -9,12 +9,10 @@ import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import { insertOrder } from '../db/save-order';
 import type { Seller } from '../db/sellers';
-import { penceToPounds, formatPence } from '../domain/money';
-import { MAX_EXPIRY_DAYS, PAYMENT_TERMS, type OrderFacts } from '../domain/order';
+import { penceToPounds } from '../domain/money';
+import { PAYMENT_TERMS, type OrderFacts } from '../domain/order';
 import { reportChange } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
-
-const DAY_MS = 86_400_000;
 
 interface CreatedOrder {
   body: CreatedOrderBody;
@@ -22,37 +20,39 @@ interface CreatedOrder {
   replayed: boolean;
 }
 
+/** An Idempotency-Key, and the body as it was sent with it. */
+interface Idempotency {
+  key: string;
+  body: unknown;
+}
+
 /**
- * Creates an order, or replays the response to an earlier request with the same Idempotency-Key.
- * @param fieldErrors what the rules and the account refuse
- * @throws Problem if there are field errors, customers could not check out, the reference is taken, or the key is in use
+ * Creates an order, or replays the response to a request with the same Idempotency-Key that has just created one.
+ * @throws Problem if customers could not check out, the reference is taken, or the key is in use
  */
 export async function createOrder(
   deps: OrderDependencies,
   seller: Seller,
   request: CreateOrderRequest,
-  fieldErrors: readonly FieldError[],
-  idempotencyKey: string | undefined,
+  idempotency?: Idempotency,
 ): Promise<CreatedOrder> {
-  const refusal = fieldErrors.length > 0 ? invalidRequest(fieldErrors) : checkoutNotReady(deps, seller, request);
-  if (refusal) {
-    const earlier = await replayOrder(deps, seller, request, idempotencyKey);
-    if (earlier) return earlier;
-    throw refusal;
-  }
+  const allowedPaymentTerms = request.allowed_payment_terms ?? PAYMENT_TERMS;
+  const obstacle = deps.checkoutObstacle({ sandbox: seller.sandbox, allowedPaymentTerms });
+  if (obstacle !== undefined) throw new Problem('checkout_not_ready', obstacle);
   const facts = toOrderFacts(request, seller, { id: randomUUID(), payLinkId: randomUUID() });
   const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
   const order = await insertOrder(deps.insertDb, facts, {
     by: { actor: 'seller', channel: 'api' },
     expiresAt: request.expires_at,
     expiresAfterMs: deps.expiresAfterMs,
-    idempotency:
-      idempotencyKey === undefined
-        ? undefined
-        : { key: idempotencyKey, requestDigest: toRequestDigest(request), response: body },
+    idempotency: idempotency && {
+      key: idempotency.key,
+      requestDigest: toRequestDigest(idempotency.body),
+      response: body,
+    },
   }).catch((error: unknown) => throwProblem(deps, facts, error));
   if (!order) {
-    const earlier = await replayOrder(deps, seller, request, idempotencyKey);
+    const earlier = await replayOrder(deps, seller, idempotency);
     if (!earlier) throw new Error('the insert returned no row without a conflict');
     return earlier;
   }
@@ -63,29 +63,19 @@ export async function createOrder(
 }
 
 /**
- * Replays the response to an earlier request with the same Idempotency-Key, if there is one. Stricter rules or account
- * settings do not change the response to a request that was accepted before.
+ * Replays the response to an earlier request with the same Idempotency-Key, if there is one. It comes before every rule,
+ * which may have become stricter since.
+ * @throws Problem `idempotency_key_reused` if that request had another body
  */
-async function replayOrder(
+export async function replayOrder(
   { db }: OrderDependencies,
   seller: Seller,
-  request: CreateOrderRequest,
-  idempotencyKey: string | undefined,
+  idempotency: Idempotency | undefined,
 ): Promise<CreatedOrder | undefined> {
-  const stored = idempotencyKey === undefined ? undefined : await findIdempotencyKey(db, seller.id, idempotencyKey);
+  const stored = idempotency && (await findIdempotencyKey(db, seller.id, idempotency.key));
   if (!stored) return undefined;
-  if (!stored.requestDigest.equals(toRequestDigest(request))) throw new Problem('idempotency_key_reused');
+  if (!isDigestOf(idempotency.body, stored.requestDigest)) throw new Problem('idempotency_key_reused');
   return { body: stored.response, replayed: true };
-}
-
-function checkoutNotReady(
-  { checkoutObstacle }: OrderDependencies,
-  { sandbox }: Seller,
-  request: CreateOrderRequest,
-): Problem | undefined {
-  const allowedPaymentTerms = request.allowed_payment_terms ?? PAYMENT_TERMS;
-  const obstacle = checkoutObstacle({ sandbox, allowedPaymentTerms });
-  return obstacle === undefined ? undefined : new Problem('checkout_not_ready', obstacle);
 }
 
 /** Throws what the caller can do about an error of the insert, or the error itself. */
@@ -121,41 +111,29 @@ function referenceInProgress(cause: unknown): Problem {
   );
 }
 
-/**
- * Checks a create request beyond the schema: the amount is within the account's limit, there is a redirect URL if the
- * account has no default, and the order expires in the future, within a year.
- * @param body as it was sent: fields of the wrong type are left to the schema
- */
-export function accountErrors({ maxOrderAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {
-  const data: unknown = (body as { data?: unknown } | null)?.data;
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) return [];
-  const { amount, redirect_url: redirectUrl, expires_at: expiresAt } = data as Record<string, unknown>;
-  const errors: FieldError[] = [];
-  if (maxOrderAmountPence !== null && typeof amount === 'number' && Math.round(amount * 100) > maxOrderAmountPence) {
-    const detail = `must be at most ${formatPence(maxOrderAmountPence)}, the limit of your account`;
-    errors.push({ code: 'too_big', detail, pointer: '/data/amount' });
-  }
-  if (defaultRedirectUrl === null && (redirectUrl === undefined || redirectUrl === null)) {
-    const detail = 'is required: your account has no default redirect URL';
-    errors.push({ code: 'required', detail, pointer: '/data/redirect_url' });
-  }
-  const expiresInMs = typeof expiresAt === 'string' ? Date.parse(expiresAt) - Date.now() : NaN;
-  if (expiresInMs <= 0)
-    errors.push({ code: 'too_small', detail: 'must be in the future', pointer: '/data/expires_at' });
-  if (expiresInMs > MAX_EXPIRY_DAYS * DAY_MS) {
-    const detail = `must be at most ${MAX_EXPIRY_DAYS} days from now`;
-    errors.push({ code: 'too_big', detail, pointer: '/data/expires_at' });
-  }
-  return errors;
+/** The first byte of a digest, so that a change of the digest can still compare older ones. */
+const DIGEST_VERSION = 1;
+
+/** Digest of a body as a JSON value, whose keys may be in any order. It begins with the size, which is quick to compare. */
+export function toRequestDigest(body: unknown): Buffer {
+  return Buffer.concat([
+    sizeOf(body),
+    createHash('sha256')
+      .update(JSON.stringify(sortKeys(body)))
+      .digest(),
+  ]);
 }
 
-/** The first byte of a digest, so that a change of the digest can still compare older ones. */
-const DIGEST_VERSION = Buffer.of(1);
+function isDigestOf(body: unknown, digest: Buffer): boolean {
+  const size = sizeOf(body);
+  return size.equals(digest.subarray(0, size.length)) && toRequestDigest(body).equals(digest);
+}
 
-/** Digest of a request's meaning: the schema fixes the order of its fields, and the keys of `meta_data` are sorted. */
-export function toRequestDigest(request: CreateOrderRequest): Buffer {
-  const canonical = { ...request, meta_data: request.meta_data && sortKeys(request.meta_data) };
-  return Buffer.concat([DIGEST_VERSION, createHash('sha256').update(JSON.stringify(canonical)).digest()]);
+/** The version of the digest and, in four bytes, the length of the body without spaces. */
+function sizeOf(body: unknown): Buffer {
+  const size = Buffer.of(DIGEST_VERSION, 0, 0, 0, 0);
+  size.writeUInt32BE(JSON.stringify(body).length, 1);
+  return size;
 }
 
 function sortKeys(value: unknown): unknown {

@@ -51,6 +51,7 @@ export const operatorActions = counter(
   'outcome',
 );
 
+export const droppedLogLines = counter('dropped_log_lines_total', 'Log lines that could not be written.');
 export const deletedRows = counter(
   'deleted_rows_total',
   'Rows of old data that were deleted, or whose content was.',

@@ -9,6 +9,7 @@ import { killProcesses } from '../support/processes';
 import type { Tally } from './attacker';
 import type { AttackInput } from './attackers';
 import { ATTACKS, makeBombs } from './attacks';
+import { measureBodies } from './body-costs';
 import { runInChild } from './child';
 import type { Call } from './other-sellers';
 import { attackersLine, type Bounds, failuresOf, headerRows, type Period, rowOf } from './report';
@@ -17,7 +18,8 @@ import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from '.
 /**
  * `npm run attack`: starts the service and attacks it, one attack at a time and then all at once, while other sellers
  * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes, as a table,
- * and then what the attackers got. Fails if a process ends or uses too much memory, a valid key of the others is refused, anybody gets a 5xx other than 503, the others get too many 503s or wait too long, or an
+ * and then what the attackers got. Before that, it measures the processor time of the most expensive bodies, also alone with
+ * `--only bodies`. Fails if a body costs much more than a plain one, a process ends or uses too much memory, a valid key of the others is refused, anybody gets a 5xx other than 503, the others get too many 503s or wait too long, or an
  * attack did nothing. `--only <attack>` runs one, `--root <folder>` attacks another version's `dist/`, and
  * `--load-balancer` puts the load balancer of `docker-compose.yml` in front of the API.
  */
@@ -32,6 +34,7 @@ const TOGETHER_BOUNDS: Bounds = { ...SHORT_BOUNDS, alwaysAllowedMs: Infinity, bu
 /** The attackers are on other machines in reality, so they get what the service leaves of the processors. */
 const ATTACKERS_NICENESS = 5;
 const TOGETHER = 'all at once';
+const BODIES = 'bodies';
 
 const { values } = parseArgs({
   options: {
@@ -76,16 +79,18 @@ async function run(): Promise<number> {
     const { target } = running;
     await attackers({ target, names: [], bombs, seconds: 60, scale: 1 });
     await others(target, length.calmSeconds);
-    const names = values.only ?? Object.keys(ATTACKS);
+    const bodies = values.only && !values.only.includes(BODIES) ? [] : await measureBodies(target, running.apiPid());
+    const names = values.only?.filter((name) => name !== BODIES) ?? Object.keys(ATTACKS);
     const periods: Period[] = [];
     console.log(`\nOther sellers' times in ms. RSS in MB before, at its peak, after; limit ${MEMORY_LIMIT_MB} MB.\n`);
     console.log(headerRows());
     for (const name of names) periods.push(await attack(running, name, [name]));
     if (names.length > 1) periods.push(await attack(running, TOGETHER, names));
     console.log(`\nThe attackers got:\n\n${periods.map(attackersLine).join('\n')}\n`);
-    const failures = periods.flatMap((period) =>
-      failuresOf(period, period.name === TOGETHER ? TOGETHER_BOUNDS : bounds),
-    );
+    const failures = [
+      ...bodies,
+      ...periods.flatMap((period) => failuresOf(period, period.name === TOGETHER ? TOGETHER_BOUNDS : bounds)),
+    ];
     for (const failure of failures) console.log(`failed: ${failure}`);
     return failures.length > 0 ? 1 : 0;
   } finally {

@@ -39,6 +39,8 @@ export type Rss = Record<string, { before: number; peak: number }>;
 
 export interface RunningTarget {
   target: Target;
+  /** Of the process at `target.port`. */
+  apiPid: () => number;
   /** Measures the memory of each process from now on. */
   watch: () => { read: () => Rss; now: () => Record<string, number> };
   /** Starts the processes that have ended, and returns their names. */
@@ -112,6 +114,7 @@ export async function startTarget(root: string, attackers: number, balanced: boo
 
   return {
     target,
+    apiPid: () => processes.get('API')!.pid,
     watch() {
       const watches = [...processes].map(([name, { pid }]) => ({ name, pid, memory: watchMemory(pid) }));
       const peaks = new Map(watches.map(({ name, memory }) => [name, memory.read()]));

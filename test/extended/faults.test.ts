@@ -42,6 +42,18 @@ function startWorkerProcess(address = temporal.address): Promise<ServiceProcess>
   return startProcess('worker', { ...stack.env, TEMPORAL_ADDRESS: address });
 }
 
+test('a worker without a task stops while Temporal is frozen', async () => {
+  const worker = await startWorkerProcess();
+  await temporal.kill('SIGSTOP');
+  try {
+    await worker.signal('SIGTERM');
+    expect(worker.exitCode()).toBe(0);
+    expect(worker.lines.join('\n')).toContain('Temporal does not answer');
+  } finally {
+    await temporal.kill('SIGCONT');
+  }
+});
+
 test('while Temporal is down, changes fail without a call, and new orders run once it is up', async () => {
   const worker = await startWorkerProcess();
   const open = await openOrder(stack);

@@ -1,4 +1,9 @@
-import { createLogger } from '../../src/logger';
+import { openSync } from 'node:fs';
+import { createLineWriter, createLogger } from '../../src/logger';
+import { registry } from '../../src/telemetry/metrics';
+
+const droppedLines = async (): Promise<number> =>
+  Number(/^order_service_dropped_log_lines_total (\d+)/m.exec(await registry.metrics())?.[1]);
 
 test('a log line contains no character that could control a terminal or change the direction of text', () => {
   const lines: string[] = [];
@@ -27,4 +32,21 @@ test('an err that is no error is logged as it is', () => {
   const log = createLogger('info', 'test', { write: (line) => void lines.push(line) });
   for (const err of ['a reason', 7, null, { code: 'X', detail: 'ann@shop.example' }]) log.info({ err }, 'failed');
   expect(lines.map((line) => (JSON.parse(line) as { err: unknown }).err)).toEqual(['a reason', 7, null, { code: 'X' }]);
+});
+
+/** Writes lines and returns the error of the flush, with how many were dropped meanwhile. */
+async function writeTo(fd: number, ...lines: string[]) {
+  const writer = createLineWriter(fd);
+  const before = await droppedLines();
+  for (const line of lines) writer.write(line);
+  const error = await new Promise<Error | null | undefined>((resolve) => writer.flush(resolve));
+  return { error, dropped: (await droppedLines()) - before };
+}
+
+test.each([
+  ['a full disk', () => openSync('/dev/full', 'w')],
+  ['a closed file', () => 99],
+])('lines that cannot be written because of %s are dropped and counted', async (_, open) => {
+  const { error, dropped } = await writeTo(open(), 'one\n', 'two\n');
+  expect([error?.message, dropped]).toEqual(['log lines were dropped', 2]);
 });

@@ -30,9 +30,14 @@ export interface Child {
 const STOP_LIMIT_MS = 10_000;
 const ROTATE_LOG_AT_BYTES = 10 * 1024 * 1024;
 
+const running = new Set<number>();
+// Such as after a second Ctrl-C, or while a child starts: nothing else would end it.
+process.once('exit', () => running.forEach((pid) => send(pid, 'SIGKILL')));
+
 /**
  * Starts a process whose output goes to a log file. The process gets a process group of its own, so that Ctrl-C in a
- * terminal reaches only this process, which then stops its children in order. A child does not keep this process alive.
+ * terminal reaches only this process, which then stops its children in order. A child does not keep this process alive,
+ * and is killed when this process exits.
  */
 export async function startChild({ name, command, logFile, cwd, stopSignal }: ChildSpec): Promise<Child> {
   if (sizeOf(logFile) > ROTATE_LOG_AT_BYTES) renameSync(logFile, `${logFile}.old`);
@@ -43,9 +48,13 @@ export async function startChild({ name, command, logFile, cwd, stopSignal }: Ch
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   child.unref();
+  if (child.pid !== undefined) running.add(child.pid);
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code ?? '?'}`));
+    child.once('exit', (code, signal) => {
+      running.delete(child.pid as number);
+      resolve(signal ? `ended by ${signal}` : `ended with code ${code ?? '?'}`);
+    });
   });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${name} could not be started: ${await exited}`);

@@ -61,8 +61,8 @@ test('errors from account settings are reported with all other errors, one error
   };
   const required = '/data/redirect_url required';
   expect(await errorsOf({ data: { amount: 501, reference: '' } })).toEqual([
-    '/data/reference too_small',
     '/data/amount too_big',
+    '/data/reference too_small',
     required,
   ]);
   expect(await errorsOf({ data: { amount: 501, reference: 'a', redirect_url: null } })).toEqual([

@@ -146,6 +146,19 @@ describe('closing the server', () => {
     await expect(fetch(`http://127.0.0.1:${server.port}`)).rejects.toThrow();
   });
 
+  test.each([
+    ['has sent nothing', ''],
+    ['has sent half of its headers', 'GET / HTTP/1.1\r\nHost: x\r\n'],
+    ['has sent half of a body', post('/slow', 'Content-Length: 100\r\n\r\n{')],
+  ])('does not wait for a client that %s', async (_, text) => {
+    await startServer({});
+    // Accepted by the server, as the answer to a later connection shows.
+    const { socket } = open(text);
+    const { response } = open(post('/', 'Content-Length: 2\r\n\r\n{}'));
+    await until(() => response().includes(' 204 '), 'another client has a response');
+    await Promise.all([closed(socket), server.close(3_600_000)]);
+  });
+
   test('cuts a running request after the grace period', async () => {
     const { haveStarted } = await startWaiting();
     const { socket, response } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describeSyntaxError, inspectJson } from '../../../src/api/json-errors';
+import { describeSyntaxError, inspectJson, isPlainJson } from '../../../src/api/json-errors';
 import { jsonTestSuite } from '../../support/json-test-suite';
 
 const isJson = (text: string): boolean => {
@@ -68,6 +68,8 @@ test('neither a deep body nor one with millions of escapes overflows the stack',
   expect(inspectJson(`{"data":{"meta_data":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)).toEqual({
     isTooDeep: true,
   });
+  expect(isPlainJson(`${'['.repeat(101)}${']'.repeat(101)}`)).toBe(false);
+  expect(isPlainJson(`${'['.repeat(100)}${']'.repeat(100)}`)).toBe(true);
   const escapes = `{"a":"${String.raw`\n\"`.repeat(4_000_000)}","b":1,"a":2}`;
   expect(inspectJson(escapes)).toEqual({ duplicate: ['a'] });
 });
@@ -83,11 +85,13 @@ test.each([
   ['{"a\\"b":"}","c":"\\\\","a\\"b":1}', '/a"b'],
 ])('%s has the duplicate key %s', (text, pointer) => {
   expect(`/${inspectJson(text).duplicate?.join('/')}`).toBe(pointer);
+  expect(isPlainJson(text)).toBe(false);
 });
 
 test.each(['1', '"a"', '[]', '{}', '[1,[2,{"a":[]}],"a"]', '{"a":{"a":{"a":"a"}},"b":["a","a"],"A":{"b":"a"}}'])(
   '%s has no duplicate key',
   (text) => {
     expect(inspectJson(text).duplicate).toBeUndefined();
+    expect(isPlainJson(text)).toBe(true);
   },
 );
