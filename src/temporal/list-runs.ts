@@ -1,7 +1,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
 import { isUuid } from '../domain/text';
+import { readLastPoll } from './server';
 
 /** For a call, such as a page of a list. */
 const TIMEOUT_MS = 10_000;
@@ -15,7 +15,6 @@ const REPLACE_EVERY_MS = 3_600_000;
  */
 const TIMED_OUT_ROUNDS = 4;
 
-const { TASK_QUEUE_TYPE_WORKFLOW } = temporal.api.enums.v1.TaskQueueType;
 const problemsKey = defineSearchAttributeKey('TemporalReportedProblems', 'KEYWORD_LIST');
 const TASK_FAILED = 'category=WorkflowTaskFailed';
 /** The first of the attempts at a task has timed out. Temporal does not report how the later ones end. */
@@ -72,19 +71,10 @@ export function createRunLists(
     }
   }
 
-  /**
-   * Returns the time by Temporal's clock, in ms since 1970, which can differ from this machine's: when a worker has last
-   * polled the queue. A poll takes up to a minute. Undefined if none has polled within minutes.
-   */
-  async function readServerTime(): Promise<number | undefined> {
-    const { namespace } = client.options;
-    const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: TASK_QUEUE_TYPE_WORKFLOW };
-    const { pollers } = await within(TIMEOUT_MS, () => client.workflowService.describeTaskQueue(request));
-    const seconds = Math.max(0, ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0)));
-    return seconds > 0 ? seconds * 1000 : undefined;
-  }
+  const readServerTime = (): Promise<number | undefined> => within(TIMEOUT_MS, () => readLastPoll(client, taskQueue));
 
   return {
+    /** See `readLastPoll`. */
     readServerTime,
 
     /** Runs that failed, timed out or were terminated or cancelled after `since`. */
