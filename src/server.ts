@@ -83,7 +83,7 @@ export async function startServer(
         lenders: { sandbox, live: lenders.live },
         sandboxBank: payments.sandbox,
       }),
-    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
+    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence, log),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,

@@ -4,6 +4,7 @@ import { Problem } from '../../contracts/problem';
 import { isDatabaseUnavailable } from '../../db/database-errors';
 import { isUuid } from '../../domain/text';
 import { type CheckoutDependencies, NoProviderError } from '../use-cases/read-checkout';
+import { quoteOf } from '../lender/guard-lenders';
 import type { Lender } from '../lender/lender';
 import { PaymentProviderUnavailable } from '../payments/payment-provider';
 import type { SandboxBank } from '../sandbox/sandbox-bank';
@@ -31,7 +32,7 @@ interface CheckoutSettings {
   applicationRetentionMs: number;
 }
 
-interface CheckoutOptions {
+export interface CheckoutOptions {
   deps: CheckoutDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
   /** Throws a Problem if the headers are too large. */
@@ -45,9 +46,11 @@ interface CheckoutOptions {
 }
 
 const CHECKOUT_PATH = /^\/pay(\/|$)/;
+/** A pay link with the end of the sentence that it was copied from. */
+const PASTED = /^(\/pay\/[0-9a-f-]{36})\/?[).,]+\/?$/i;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
-export function createCheckout(options: CheckoutOptions): Middleware<State> {
+export function createCheckout(options: CheckoutOptions): Middleware<State> & { router: Router<State> } {
   const { deps, limits, settings, sandboxBank } = options;
   const { applicationRetentionMs: retentionMs } = settings;
   const providerDetailsOf = createProviderDetails(options);
@@ -86,12 +89,17 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
     throw error;
   }
 
-  return async (ctx, next) => {
+  const handle: Middleware<State> = async (ctx, next) => {
     if (!CHECKOUT_PATH.test(ctx.path)) {
       await next();
       return;
     }
     setSecurityHeaders(ctx, isHttps);
+    const [, link] = PASTED.exec(ctx.path) ?? [];
+    if (link !== undefined) {
+      ctx.redirect(`${pathPrefix}${link}/`);
+      return;
+    }
     try {
       if (isUuid(ctx.path.split('/')[2] ?? '')) await serve(ctx).catch((error: unknown) => countMistake(ctx, error));
       else {
@@ -109,6 +117,8 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
       sendPage(ctx, errors.errorPage(page, ctx.state.layout?.path));
     }
   };
+  // As the middleware of a router has it: tests call every route.
+  return Object.assign(handle, { router });
 }
 
 /** Caches the first value that was read; failures are not cached. */
@@ -150,7 +160,7 @@ function createProviderDetails({ deps, lenders, settings }: CheckoutOptions): Pr
     return {
       lenderName,
       payNow: sandbox ? deps.payments.sandbox : deps.payments.live,
-      quote: (order, today) => lender.quote(order, today),
+      quote: (order, today) => quoteOf(lender, order, today, deps.log),
       reviewTime: lender.reviewTime,
       privacyUrl: linkTo('privacy', privacyUrl),
       termsUrl: linkTo('terms', termsUrl),

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { REMOTE_BUCKETS, beginAtZero, counter, histogram, trackFailures } from '../../telemetry/metrics';
-import { type AccountMode, guardCall, loggedFor, remedyFor } from '../guard-call';
-import { checkAnswer } from './check-answer';
-import { type LenderAnswer, type LenderApplication, type Lenders, LenderUnavailable } from './lender';
+import type { Offer } from '../domain/application';
+import { type AccountMode, describe, guardCall, loggedFor, remedyFor } from '../guard-call';
+import { checkAnswer, checkOffer } from './check-answer';
+import { type Lender, type LenderAnswer, type LenderApplication, type Lenders, LenderUnavailable } from './lender';
 
 /** Shorter than the 30 s of an activity, so that the failure names a lender that hangs as its cause. */
 const LENDER_DEADLINE_MS = 25_000;
@@ -72,4 +73,19 @@ export function guardLenders(
       end();
     }
   };
+}
+
+/** Asks a lender for the repayments of an amount; undefined if its adapter fails, or quotes what cannot be right. */
+export function quoteOf(
+  lender: Lender,
+  order: Parameters<Lender['quote']>[0],
+  today: string,
+  log: Logger,
+): Offer | undefined {
+  try {
+    return checkOffer(lender.quote(order, today), order.amountPence);
+  } catch (error) {
+    log.error({ error: describe(error) }, "the lender's adapter quoted no valid repayments");
+    return undefined;
+  }
 }

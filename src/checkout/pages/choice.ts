@@ -8,12 +8,14 @@ import { costBox } from './offer';
 import { type FormContext, type RadioOption, PAYMENT_TERM, form, radioGroup } from './form';
 
 const QUESTION = 'How would you like to pay?';
+/** The note below the form says the rest. */
+const NO_PRICE = 'The repayments cannot be shown at the moment.';
 const MISSING = 'Select how you would like to pay';
 
 interface ChoiceOptions extends FormContext {
   order: Order;
-  /** The repayments of Pay later. */
-  quote: Offer;
+  /** The repayments of Pay later; undefined if the lender quotes none. */
+  quote: Offer | undefined;
   /** The calendar date that the repayments count from. */
   today: string;
   lenderName: string;
@@ -42,7 +44,7 @@ export function choicePage(options: ChoiceOptions): Page {
             { chosen, error: isMissing ? MISSING : undefined },
           )} <button>Continue</button>`,
       )}
-      ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)}
+      ${quote && costBox(order, quote, `Cost of Pay later with ${lenderName}`)}
       <p class="note">Subject to approval. You see your repayments and agree to them before you owe anything.</p>`,
   };
 }
@@ -53,6 +55,7 @@ function option({ order, quote, today }: ChoiceOptions, term: PaymentTerm): Radi
     const price = html`<b>${formatPence(order.amountPence)}</b>`;
     return { value: term, label, lines: [price, 'From your bank account, approved at your bank.'] };
   }
+  if (!quote) return { value: term, label, lines: [NO_PRICE] };
   const price = html`<b>${describePayments(quote)}</b>`;
   return { value: term, label, lines: [price, describeCost(quote, order.amountPence, today)] };
 }

@@ -1,10 +1,13 @@
 import type { Order } from '../../domain/order';
+import type { Offer } from '../domain/application';
 import type { Lender } from '../lender/lender';
 import type { Bank, PaymentProvider } from '../payments/payment-provider';
 
 /** What the pages state about the lender, the banks and the service's documents. */
-export interface ProviderDetails extends Pick<Lender, 'quote' | 'reviewTime'> {
+export interface ProviderDetails extends Pick<Lender, 'reviewTime'> {
   lenderName: string;
+  /** As the lender's, or undefined if it fails. */
+  quote: (...order: Parameters<Lender['quote']>) => Offer | undefined;
   /** Who takes payments; undefined if nobody does. */
   payNow: Pick<PaymentProvider, 'name' | 'regulation' | 'banks'> | undefined;
   privacyUrl: string;

@@ -8,7 +8,7 @@ import { type Application, DECISION_REASONS, type LenderDecision } from '../doma
 import { type Payment, type PaymentStatus, isCurrent, isInProgress } from '../domain/payment';
 import { type ProgressEvent, type Actor, type PaymentTerm, type Order, isFinal } from '../../domain/order';
 import { type CallLender, LenderBusy } from '../lender/guard-lenders';
-import { holdExpiry } from '../use-cases/hold-expiry';
+import { PAID_HOLD_MS, REPORT_WITHIN_MS, holdExpiry } from '../use-cases/hold-expiry';
 import { LenderUnavailable } from '../lender/lender';
 import type { OrderCore } from '../order-core';
 import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../payments/payment-provider';
@@ -50,7 +50,7 @@ export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
 export function createCheckoutActivities({ db, callLender, payments, core, checkoutBaseUrl }: CheckoutActivityOptions) {
   /** @param waitMs until the next attempt, if it is longer than usual */
   const hold = (order: Order, application: Application | undefined, waitMs?: number): Promise<void> =>
-    holdExpiry({ core }, { order, application }, waitMs);
+    holdExpiry({ core, db }, { order, application }, waitMs);
 
   return {
     /** Reads what the customer has done and what is left to do about it. */
@@ -117,14 +117,24 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
       const order = await core.find(orderId);
       const payment = await findLastPayment(db, orderId);
       if (!order || !payment || isFinal(order.status)) return 'the order is closed';
-      if (payment.ageMs < LONGEST_PAYMENT_MS) await hold(order, await findApplication(db, order.id));
+      const application = await findApplication(db, order.id);
+      if (payment.ageMs < LONGEST_PAYMENT_MS) await hold(order, application);
       const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
+      if (status === 'paid') await hold(order, application, PAID_HOLD_MS);
       if (isInProgress(status)) throw askAgain('the bank has not decided yet', checkAfterMs(payment));
       return status;
     },
 
-    reportToOrder: (orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<void> =>
-      core.report(orderId, event, { actor, reason, paymentTerm }),
+    /** Reports a result to the order, which does not expire while that fails. */
+    async reportToOrder(orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<void> {
+      try {
+        await core.report(orderId, event, { actor, reason, paymentTerm });
+      } catch (error) {
+        const order = await core.find(orderId);
+        if (order && !isFinal(order.status)) await hold(order, await findApplication(db, orderId), REPORT_WITHIN_MS);
+        throw error;
+      }
+    },
 
     /**
      * Keeps the payment that has completed its order. Cancels or refunds the others of a closed order, and those that the
