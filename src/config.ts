@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { configSchema, payloadSchema, settings } from './config/schema';
+import { configSchema, payloadSchema, settings, toAddressPolicy } from './config/schema';
 
 const databaseSchema = settings.pick({ production: true, logLevel: true, databaseUrl: true });
 const workflowSchema = settings.pick({ updateTimeoutMs: true, startTimeoutMs: true, encryptPayloads: true });
+const webhookSchema = settings.pick({ production: true, addressPolicy: true, webhookBreaker: true });
 const encryptionSchema = settings.pick({ encryptionKeys: true });
 const codecServerSchema = settings.pick({
   logLevel: true,
@@ -36,6 +37,11 @@ export const loadEncryptionConfig = (env: Environment) => load(encryptionSchema,
 export const loadPayloadConfig = (env: Environment) => load(payloadSchema, env);
 export const loadCodecServerConfig = (env: Environment) => load(codecServerSchema, env);
 export const loadHostedCheckoutConfig = (env: Environment) => load(hostedCheckoutSchema, env);
+export const loadBreakerConfig = (env: Environment) => load(webhookSchema, env).webhookBreaker;
+export function loadAddressPolicy(env: Environment) {
+  const { production, addressPolicy } = load(webhookSchema, env);
+  return toAddressPolicy(production, addressPolicy.allowPrivate);
+}
 export const loadCheckoutBaseUrl = (env: Environment) => load(checkoutSchema, env).checkoutBaseUrl;
 
 function load<T extends z.ZodType>(schema: T, env: Environment): z.infer<T> {

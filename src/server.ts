@@ -139,6 +139,7 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
     expiresAfterMs: orderExpiryMs(config),
     log,

@@ -1,5 +1,6 @@
 import Router from '@koa/router';
 import {
+  accountAddressRequestSchema,
   DEFAULT_OVERLAP_SECONDS,
   resendWebhooksRequestSchema,
   rotateSecretRequestSchema,
@@ -8,7 +9,13 @@ import {
   webhookTestRequestSchema,
 } from '../contracts/webhook-request-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
-import { rotateSecret, setWebhookHeaders, testWebhook } from '../orders/webhook-endpoint';
+import {
+  retrieveWebhookEndpoint,
+  rotateSecret,
+  setWebhookEndpoint,
+  setWebhookHeaders,
+  testWebhook,
+} from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, resendWebhooks, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, bodyOf, validate, validateQuery } from './input';
@@ -32,6 +39,7 @@ export function webhookRoutes(
   const starter = authenticate('seller', () => WORKFLOW_COST);
   const testSchema = webhookTestRequestSchema(deps.rules);
   const headersSchema = webhookHeadersRequestSchema(deps.rules);
+  const addressSchema = accountAddressRequestSchema(deps.rules);
 
   router.get('/seller/:sellerId/webhook_event', lister, limitLists, async (ctx) => {
     const { id } = sellerOf(ctx);
@@ -62,6 +70,14 @@ export function webhookRoutes(
     const { id } = sellerOf(ctx);
     const { data } = validate(headersSchema, ctx.request.body);
     ctx.body = { data: await setWebhookHeaders(deps, id, data) };
+  });
+  router.get('/seller/:sellerId/webhook_endpoint', seller, limitLists, async (ctx) => {
+    ctx.body = { data: await retrieveWebhookEndpoint(deps, sellerOf(ctx).id) };
+  });
+  router.put('/seller/:sellerId/webhook_endpoint', seller, jsonBody, limitLocks, async (ctx) => {
+    const { id } = sellerOf(ctx);
+    const { data } = validate(addressSchema, ctx.request.body);
+    ctx.body = { data: await setWebhookEndpoint(deps, id, data) };
   });
   router.post('/seller/:sellerId/webhook_test', starter, jsonBody, limitTests, async (ctx) => {
     const { id } = sellerOf(ctx);

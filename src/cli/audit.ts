@@ -19,6 +19,7 @@ const READ_ONLY = new Set([
   'order timeline',
   'payment list',
   'webhooks list',
+  'webhook-endpoint show',
   'status',
   'audit',
   'encryption new-key',

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { loadCheckoutBaseUrl } from '../config';
+import { loadBreakerConfig, loadCheckoutBaseUrl } from '../config';
 import { listPayments } from '../checkout/db/payments';
 import { toOrderBody } from '../contracts/order-mapper';
 import { type OrderFilter, type StoredOrder, findOrders } from '../db/find-orders';
@@ -121,7 +121,7 @@ function addTimeline(order: Command, services: Services): void {
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
       const found = await requireOrderArgument(services, id);
-      await printTimeline(command, services.db(), found.id);
+      await printTimeline(command, { db: services.db(), breaker: loadBreakerConfig(services.env) }, found.id);
     });
 }
 

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { TimelineEntryBody } from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
-import { toTimelineEntryBody } from '../orders/timeline';
+import type { BreakerOptions } from '../domain/webhook-endpoint';
+import { describeTimeline } from '../orders/timeline';
 import { escapeControls } from '../domain/text';
 import { type Row, print, toTable, wantsJson, write } from './output';
 
@@ -14,8 +15,12 @@ const MAX_RESPONSE = 200;
  * Prints the whole timeline of an order: with `--json` as the API returns it, otherwise one line of at most 100
  * characters for each entry, and below it the reason, or the response and the time of the next attempt.
  */
-export async function printTimeline(command: Command, db: Db, orderId: string): Promise<void> {
-  const entries = (await wholeTimeline(db, orderId)).map(toTimelineEntryBody);
+export async function printTimeline(
+  command: Command,
+  deps: { db: Db; breaker: BreakerOptions },
+  orderId: string,
+): Promise<void> {
+  const entries = await describeTimeline(deps, orderId, await wholeTimeline(deps.db, orderId));
   if (wantsJson(command)) return print(command, entries);
   const [head, ...lines] = toTable(entries.map(toRow)).trimEnd().split('\n');
   await write([head, ...lines.map((line, index) => line + linesBelow(entries[index]))].join('\n') + '\n');
@@ -31,7 +36,13 @@ async function wholeTimeline(db: Db, orderId: string): Promise<TimelineEntry[]> 
 }
 
 function linesBelow(entry: TimelineEntryBody | undefined): string {
-  if (entry?.type !== 'webhook_attempt') return entry?.reason == null ? '' : indented(entry.reason);
+  if (entry?.type !== 'webhook_attempt') {
+    // Its attempts follow as entries of their own, if there are any.
+    const notSent = entry?.type === 'change' && /^Not sent|^There is no URL/.test(entry.webhook?.last_error ?? '');
+    return [entry?.reason, notSent ? entry.webhook?.last_error : null]
+      .map((line) => (line == null ? '' : indented(line)))
+      .join('');
+  }
   const { error, error_detail, webhook_id, response_body, next_attempt_at } = entry;
   return [
     // `webhooks resend` needs the id.

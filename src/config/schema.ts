@@ -77,8 +77,13 @@ export const configSchema = settings
   })
   .transform(({ addressPolicy: { allowPrivate }, ...config }) => ({
     ...config,
-    addressPolicy: { allowPrivate, allowHttp: !config.production || allowPrivate },
+    addressPolicy: toAddressPolicy(config.production, allowPrivate),
   }));
+
+export const toAddressPolicy = (production: boolean, allowPrivate: boolean) => ({
+  allowPrivate,
+  allowHttp: !production || allowPrivate,
+});
 
 type PayloadSettings = Pick<z.infer<typeof settings>, 'encryptPayloads' | 'encryptionKeys'>;
 

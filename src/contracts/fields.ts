@@ -156,6 +156,11 @@ function checkOrigin(value: string): string | undefined {
     : 'must be only a scheme, a host and optionally a port, such as https://shop.example';
 }
 
+/** An address, or an origin without a trailing slash, whose webhooks go elsewhere; parsed to its normal form. */
+export const replacedAddress = url(false, checkWebUrl).transform((value) =>
+  /^[^/]+\/\/[^/?#]+$/.test(value) ? originOf(value) : new URL(value).href,
+);
+
 /** @param check returns why a URL is refused, or undefined */
 function url(httpsOnly: boolean, check: (value: string) => string | undefined) {
   return z

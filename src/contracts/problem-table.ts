@@ -134,6 +134,13 @@ const TABLE = {
     ],
     members: { order_status: 'CREATED' },
   },
+  no_webhook_url: {
+    status: 409,
+    title: 'The webhook has no URL',
+    cause: 'The order names no `webhook_url`, and the account has no webhook endpoint. Nothing was sent.',
+    cure: 'Set the webhook endpoint of your account, and repeat the call.',
+    detail: 'The order names no webhook_url, and the account has no webhook endpoint.',
+  },
   resend_in_progress: {
     status: 409,
     title: 'Another resend of many webhooks is still in progress',

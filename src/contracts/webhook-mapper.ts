@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AttemptResult } from '../domain/webhook';
+import type { AttemptError, AttemptResult } from '../domain/webhook';
 import { type Order, type OrderChange, isStatusChange, sequenceOf, withChange } from '../domain/order';
 import { toOrderBody } from './order-mapper';
 import type { OrderBody } from './order-schemas';
@@ -16,10 +16,10 @@ export interface StatusWebhook {
 /**
  * The webhook for a change. It shows the order as the change leaves it.
  * @param order before the change
- * @returns undefined if the status stays the same, or the order has no webhook URL
+ * @returns undefined if the status stays the same
  */
 export function toStatusWebhook(order: Order, change: OrderChange, checkoutBaseUrl: string): StatusWebhook | undefined {
-  if (order.webhookUrl === null || !isStatusChange(change)) return undefined;
+  if (!isStatusChange(change)) return undefined;
   const after = withChange(order, change);
   const sequence = sequenceOf(after.changes, change);
   const body = JSON.stringify(toOrderStatusChanged(change, toOrderBody(after, checkoutBaseUrl), sequence));
@@ -59,6 +59,30 @@ export function toWebhookTest(seller: { id: string; name: string }, createdAt: s
     timestamp: createdAt,
     data: { seller_id: seller.id, seller_name: seller.name },
   };
+}
+
+const IN_WORDS: Record<Exclude<AttemptError, 'http_status' | 'redirect'>, string> = {
+  timeout: 'Your server did not answer in time',
+  dns: 'The host name cannot be used',
+  refused: 'Your server refused the connection',
+  reset: 'Your server closed the connection',
+  tls: 'The TLS connection failed',
+  invalid_url: 'The URL is not allowed',
+  no_secret: 'You have no active webhook secret',
+  invalid_response: 'The response is not valid HTTP',
+  network: 'The connection failed',
+};
+
+/** Why an attempt failed, as a sentence; null if it succeeded. */
+export function describeFailure({
+  status,
+  error,
+  errorDetail,
+}: Pick<AttemptResult, 'status' | 'error' | 'errorDetail'>): string | null {
+  if (error === null) return null;
+  if (error === 'http_status') return `Your server answered ${status}.`;
+  if (error === 'redirect') return `Your server ${errorDetail}.`;
+  return `${IN_WORDS[error]}${errorDetail === null ? '' : `: ${errorDetail}`}.`;
 }
 
 export function toAttemptFields(result: AttemptResult) {

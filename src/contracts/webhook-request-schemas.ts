@@ -3,6 +3,7 @@ import {
   type OrderRules,
   optional,
   refuse,
+  replacedAddress,
   webhookOrigin,
   webhookUrl,
   CURSOR,
@@ -12,6 +13,7 @@ import {
   time,
   uuidCursor,
 } from './fields';
+import { orderId } from './order-schemas';
 import { webhookState } from './webhook-schemas';
 
 const DAY_SECONDS = 86_400;
@@ -81,6 +83,37 @@ export function webhookTestRequestSchema(rules: OrderRules) {
   return z.strictObject({ data: z.strictObject({ url }) });
 }
 
+const MAX_REPLACED = 20;
+
+export function accountAddressRequestSchema(rules: Pick<OrderRules, 'checkWebhookUrl'>) {
+  return z.strictObject({
+    data: z
+      .strictObject({
+        url: webhookUrl(rules)
+          .nullable()
+          .meta({
+            description: 'URL for orders that name no `webhook_url`; null: their webhooks are not sent',
+            examples: ['https://shop.example/hooks'],
+          }),
+        replaces: optional(
+          z
+            .array(replacedAddress)
+            .max(MAX_REPLACED, `must have at most ${MAX_REPLACED} entries`)
+            .transform((entries) => [...new Set(entries)]),
+        ).meta({
+          description:
+            'Complete URLs, or origins without a trailing slash (`https://old-shop.example`), whose webhooks go to `url` ' +
+            'from now on. They replace those that were set before. Default: none.',
+          examples: [['https://old-shop.example']],
+        }),
+      })
+      .superRefine(({ url, replaces = [] }, context) => {
+        if (url === null && replaces.length > 0) refuse(context, 'required', 'must have a url if it replaces others');
+      }),
+  });
+}
+export type AccountAddressRequest = z.infer<ReturnType<typeof accountAddressRequestSchema>>['data'];
+
 export const webhookListQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: uuidCursor,
@@ -97,6 +130,7 @@ export const resendWebhooksRequestSchema = z.strictObject({
   data: z
     .strictObject({
       state: optional(webhookState).meta({ description: 'Only webhooks in this state. Default: any.' }),
+      order_id: optional(orderId).meta({ description: 'Only webhooks of this order. Default: any.' }),
       created_from: optional(time()).meta({
         description: 'Only webhooks created at this time or later. ISO 8601.',
         examples: ['2026-11-21T09:00:00Z'],
@@ -105,8 +139,9 @@ export const resendWebhooksRequestSchema = z.strictObject({
         description: 'Only webhooks created before this time. Default: the time of the call.',
       }),
     })
-    .superRefine(({ state, created_from: from }, context) => {
-      if (state === undefined && from === undefined) refuse(context, 'required', 'must have state or created_from');
+    .superRefine(({ state, order_id: order, created_from: from }, context) => {
+      if (state ?? order ?? from) return;
+      refuse(context, 'required', 'must have state, order_id or created_from');
     }),
 });
 export type ResendWebhooksRequest = z.infer<typeof resendWebhooksRequestSchema>['data'];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ATTEMPT_ERRORS, WEBHOOK_STATES } from '../domain/webhook';
+import { ENDPOINT_STATES } from '../domain/webhook-endpoint';
 import {
   anyOf,
   orderId,
@@ -30,8 +31,42 @@ export const webhookState = z.enum(WEBHOOK_STATES).meta({
   id: 'WebhookState',
   description:
     'pending: not delivered yet. delivered: the endpoint accepted the webhook. exhausted: given up, because ' +
-    'the schedule ended or a later webhook of the order was waiting. disabled: a 410 response disabled the webhooks of the order.',
+    'the schedule ended or a later webhook of the order was waiting. disabled: not sent, because the URL answered 410, or ' +
+    'neither the order nor the account has a URL.',
 });
+
+const origin = text('Scheme, host and port of the URL', 'https://shop.example');
+const lastError = text(
+  'Why the webhook is not delivered: why its last attempt failed, or what it waits for. Null if it is delivered, or its ' +
+    'first attempt is due.',
+  'Your server answered 503.',
+).nullable();
+
+const endpointState = openEnum(
+  ENDPOINT_STATES,
+  'What the last attempt got: a 2xx (`answering`), another response (`failing`) or none (`not_answering`); null if no ' +
+    'attempt is stored. New states may be added.',
+  'failing',
+);
+
+export const webhookEndpointSchema = z
+  .object({
+    origin,
+    state: endpointState.nullable(),
+    since: timestamp.nullable().meta({ description: 'When the first attempt began that got the same' }),
+    last_error: text('Why the last attempt failed; null if it succeeded', 'Your server answered 503.').nullable(),
+    next_probe_at: timestamp.nullable().meta({
+      description:
+        'Set after five attempts in a row without a response. All webhooks to the endpoint wait then, and from this time on ' +
+        'one of them is sent as a probe.',
+    }),
+  })
+  .meta({ id: 'WebhookEndpoint', description: 'An endpoint: the origin of your webhook URLs' });
+export type WebhookEndpointBody = z.infer<typeof webhookEndpointSchema>;
+
+const endpoint = webhookEndpointSchema
+  .nullable()
+  .meta({ description: 'Where the webhook goes now; null if neither the order nor the account has a URL' });
 
 export const webhookEventSchema = z
   .object({
@@ -46,6 +81,8 @@ export const webhookEventSchema = z
     attempts: whole('Number of attempts so far, including resends', 1),
     created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
     next_attempt_at: nextAttempt,
+    last_error: lastError,
+    endpoint,
     content_deleted_at: contentDeletedAt,
   })
   .meta({ id: 'WebhookEvent', description: 'A webhook with its delivery state' });
@@ -64,6 +101,7 @@ export type SignedWebhookBody = z.infer<typeof signedWebhookSchema>;
 export const webhookSelectionSchema = z
   .object({
     state: webhookState.nullable().meta({ description: 'State of the webhooks; null for any' }),
+    order_id: orderId.nullable().meta({ description: 'Order of the webhooks; null for any' }),
     created_from: timestamp.nullable().meta({ description: 'Time of the oldest webhook; null for any' }),
     created_before: timestamp.meta({ description: 'The webhooks are older than this' }),
   })
@@ -105,6 +143,20 @@ export const webhookHeadersSchema = z
   .meta({ id: 'WebhookHeaders', description: 'The static headers of your webhooks' });
 export type WebhookHeadersBody = z.infer<typeof webhookHeadersSchema>;
 
+export const accountAddressSchema = z
+  .object({
+    url: text('URL for orders that name none; null if there is none', 'https://shop.example/hooks').nullable(),
+    replaces: z.array(z.string()).meta({
+      description: 'URLs and origins whose webhooks go to `url` instead',
+      examples: [['https://old-shop.example']],
+    }),
+    endpoints: z.array(webhookEndpointSchema).meta({
+      description: 'The endpoints that were called within 30 days, those that do not answer first; at most 20',
+    }),
+  })
+  .meta({ id: 'AccountWebhookEndpoint', description: "The account's own webhook URL" });
+export type AccountAddressBody = z.infer<typeof accountAddressSchema>;
+
 export const rotatedSecretSchema = z
   .object({
     webhook_secret: text('The new secret. It is shown only once.', 'whsec_…'),
@@ -125,6 +177,8 @@ const timelineWebhook = z
     sequence,
     state: webhookState,
     next_attempt_at: nextAttempt,
+    last_error: lastError,
+    endpoint,
     content_deleted_at: contentDeletedAt,
   })
   .meta({ id: 'TimelineWebhook', description: 'The webhook for a change' });
@@ -169,6 +223,7 @@ const attemptEntrySchema = z
     resend: z.boolean().meta({
       description: 'True for a requested resend, which is not part of the retry schedule',
     }),
+    origin: origin.nullable().meta({ description: 'Origin of the URL that was called' }),
     ...attemptFields,
     next_attempt_at: nextAttempt,
   })

@@ -1,4 +1,4 @@
-import type { AttemptResult, WebhookState } from '../domain/webhook';
+import type { AttemptResult } from '../domain/webhook';
 import type { OrderChange } from '../domain/order';
 import { CHANGE_COLUMNS } from './find-orders';
 import type { DbClient } from './pool';
@@ -10,16 +10,8 @@ export interface TimelineEntry {
   position: number;
   at: Date;
   changeOrRefusal: ChangeOrRefusal | null;
-  webhook: TimelineWebhook | null;
+  webhook: { id: string; sequence: number } | null;
   attempt: AttemptEntry | null;
-}
-
-interface TimelineWebhook {
-  id: string;
-  sequence: number;
-  state: WebhookState;
-  nextAttemptAt: string | null;
-  contentDeletedAt: string | null;
 }
 
 /** A change, or a refused signal, whose version is null. */
@@ -29,12 +21,15 @@ interface AttemptEntry extends AttemptResult {
   attempt: number;
   /** The position in the retry schedule, from 1; null for a resend. */
   step: number | null;
+  /** That was called. */
+  origin: string | null;
   nextAttemptAt: string | null;
 }
 
 const ATTEMPT_COLUMNS: Columns<AttemptEntry> = {
   attempt: 'attempt',
   step: 'step',
+  origin: 'origin',
   status: 'status',
   error: 'error',
   errorDetail: 'error_detail',
@@ -48,8 +43,7 @@ const ATTEMPT_COLUMNS: Columns<AttemptEntry> = {
 };
 
 const CHANGE = jsonOf(CHANGE_COLUMNS);
-const WEBHOOK = `case when e.id is not null then json_build_object('id', e.id, 'sequence', e.sequence, 'state', e.state,
-  'nextAttemptAt', e.next_attempt_at, 'contentDeletedAt', e.content_deleted_at) end`;
+const WEBHOOK = `case when e.id is not null then json_build_object('id', e.id, 'sequence', e.sequence) end`;
 
 /**
  * Reads an order's timeline, oldest entry first.

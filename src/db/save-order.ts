@@ -75,13 +75,14 @@ const SAVE_CHANGE = `
     update orders set version = :version, status = :to, saved_at = greatest(listed_time(), :at),
       payment_term = coalesce(:paymentTerm, payment_term), completed_at = case when :to = 'SUCCESSFUL' then :at end
     where id = :orderId and version = :version - 1
-    returning id, seller_id, webhooks_disabled
+    returning id, seller_id, webhook_url
   ), entry as (
     insert into order_timeline (order_id, ${namesOf(CHANGE_COLUMNS)}) select id, ${parametersOf(CHANGE_COLUMNS)} from saved
   ), webhook as (
     insert into webhook_event (id, order_id, seller_id, sequence, body, request_id, traceparent, state)
     select :webhookId, id, seller_id, :sequence, :body, :requestId, :traceparent,
-      case when webhooks_disabled then 'disabled' else 'pending' end
+      case when coalesce(webhook_url, (select s.webhook_url from seller s where s.id = seller_id)) is null
+        then 'disabled' else 'pending' end
     from saved where :webhookId::uuid is not null
     returning state
   )

@@ -1,4 +1,5 @@
 import type { AttemptResult, WebhookState, WebhookTest } from '../domain/webhook';
+import { endpointStateOf, originOf, webhookUrlOf } from '../domain/webhook-endpoint';
 import type { DbClient } from './pool';
 import { type EncryptedCredentials, credentialsOf } from './secrets';
 import { statement } from './statement';
@@ -18,15 +19,39 @@ export async function findPendingWebhooks(db: DbClient, orderId: string): Promis
   return rows;
 }
 
+/** Where the webhooks of an order go. */
+interface AddressColumns {
+  orderUrl: string | null;
+  accountUrl: string | null;
+  replaces: string[];
+  /** That answered 410 last. */
+  goneUrl: string | null;
+}
+
+/** SQL: the columns of `AddressColumns`, of an order `o` and its seller `s`. */
+export const ADDRESS_COLUMNS = `o.webhook_url as "orderUrl", s.webhook_url as "accountUrl",
+  s.webhook_replaces as "replaces", o.gone_url as "goneUrl"`;
+
+export interface Address {
+  /** Null if neither the order nor its account has one. */
+  url: string | null;
+  /** True from a 410 of this URL until the next delivery to the order's endpoint. */
+  isDisabled: boolean;
+}
+
+/** Replaces the columns of `AddressColumns` by the address that results. */
+export function withAddress<T extends AddressColumns>(row: T): Omit<T, keyof AddressColumns> & Address {
+  const { orderUrl, accountUrl, replaces, goneUrl, ...rest } = row;
+  const url = webhookUrlOf(orderUrl, { url: accountUrl, replaces });
+  return { ...rest, url, isDisabled: url !== null && url === goneUrl };
+}
+
 /** The data of an event that an attempt needs. */
-export interface WebhookEvent extends WebhookRef, EncryptedCredentials {
-  url: string;
+export interface WebhookEvent extends WebhookRef, EncryptedCredentials, Address {
   body: string;
   orderId: string;
   sellerId: string;
   state: WebhookState;
-  /** True from a 410 until the next delivery to the order's endpoint. */
-  isDisabled: boolean;
   /** Attempts made by the retry schedule. */
   steps: number;
   /**
@@ -47,26 +72,29 @@ const ms = (interval: string): string => `round(extract(epoch from ${interval}) 
 
 /** @returns undefined if there is none, or its content was deleted */
 export async function findWebhookEvent(db: DbClient, webhookId: string): Promise<WebhookEvent | undefined> {
-  const { rows } = await db.query<WebhookEvent>({
+  const { rows } = await db.query<Omit<WebhookEvent, keyof Address> & AddressColumns>({
     name: 'find_webhook_event',
-    text: `select e.id, e.sequence, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
-       e.state, o.webhooks_disabled as "isDisabled", e.steps, ${ms('e.next_attempt_at - now()')} as "waitMs", ${ms('now() - last.at')} as "waitedMs",
+    text: `select e.id, e.sequence, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
+       e.state, ${ADDRESS_COLUMNS}, e.steps, ${ms('e.next_attempt_at - now()')} as "waitMs", ${ms('now() - last.at')} as "waitedMs",
        ${ms('now() - e.created_at')} as "ageMs", now() as "readAt", e.request_id as "requestId", e.traceparent,
        ${credentialsOf('e.seller_id')}
-     from webhook_event e join orders o on o.id = e.order_id
+     from webhook_event e join orders o on o.id = e.order_id join seller s on s.id = e.seller_id
      left join lateral (
        select at + duration_ms * interval '1 ms' as at from webhook_attempt
        where event_id = e.id and step is not null order by attempt desc limit 1) last on true
      where e.id = $1 and e.content_deleted_at is null`,
     values: [webhookId],
   });
-  return rows[0];
+  return rows[0] && withAddress(rows[0]);
 }
 
 /** One attempt as it is stored, and its event's state after it. */
 export interface AttemptRecord extends AttemptResult {
   webhookId: string;
   orderId: string;
+  sellerId: string;
+  /** That was called. */
+  url: string;
   /** True for an attempt of the retry schedule, false for a resend. */
   isScheduled: boolean;
   /** When it began, by the clock of Postgres. */
@@ -79,7 +107,7 @@ export interface AttemptRecord extends AttemptResult {
 
 const RECORD_ATTEMPT = `
   with locked as (
-    select id, webhooks_disabled from orders where id = :orderId for update
+    select id, gone_url from orders where id = :orderId for update
   ), event as (
     update webhook_event e set attempts = e.attempts + 1, steps = e.steps + case when :isScheduled then 1 else 0 end,
       state = case when :state in ('delivered', 'disabled') or (:isScheduled and e.state = 'pending') then :state
@@ -90,22 +118,21 @@ const RECORD_ATTEMPT = `
     from locked where e.id = :webhookId and e.content_deleted_at is null returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
   ), attempt as (
     insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
-      error_detail, address, response_body, static_headers, next_attempt_at)
+      error_detail, address, response_body, static_headers, next_attempt_at, seller_id, origin, endpoint_state)
     select id, attempts, case when :isScheduled then steps end, :at, :durationMs, :connectedMs, :headersMs, :status,
-      :error, :errorDetail, :address, :responseBody, :hasStaticHeaders, case when :isScheduled then next_attempt_at end
+      :error, :errorDetail, :address, :responseBody, :hasStaticHeaders, case when :isScheduled then next_attempt_at end,
+      :sellerId, :origin, :endpointState
     from event
   ), order_row as (
-    update orders o set webhooks_disabled = (:state = 'disabled') from locked where o.id = locked.id
-      and :state in ('delivered', 'disabled') and locked.webhooks_disabled <> (:state = 'disabled')
-  ), other_events as (
-    update webhook_event e set state = 'disabled', next_attempt_at = null from locked
-    where :state = 'disabled' and e.order_id = locked.id and e.id <> :webhookId and e.state = 'pending'
+    update orders o set gone_url = case when :state = 'disabled' then :url end from locked where o.id = locked.id
+      and :state in ('delivered', 'disabled') and locked.gone_url is distinct from case when :state = 'disabled' then :url end
   )
   select state from event`;
 
 /**
- * Records an attempt and the event's new state. A delivery ends the event, whichever attempt made it. A 410 (`disabled`)
- * disables all pending and further events of the order, until a resend is delivered. A failed resend does not change the
+ * Records an attempt and the event's new state. A delivery ends the event, whichever attempt made it. After a 410
+ * (`disabled`), pending and further events of the order end unsent, until a resend is delivered or the order's webhooks
+ * go to another URL. A failed resend does not change the
  * schedule. The order's row is locked first, as for every entry of its timeline: positions are taken in the order in
  * which they are recorded.
  * @returns the event's state afterwards
@@ -113,7 +140,11 @@ const RECORD_ATTEMPT = `
 export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<WebhookState> {
   const { rows } = await db.query<{ state: WebhookState }>({
     name: 'record_attempt',
-    ...statement(RECORD_ATTEMPT, { ...record }),
+    ...statement(RECORD_ATTEMPT, {
+      ...record,
+      origin: originOf(record.url) || null,
+      endpointState: endpointStateOf(record),
+    }),
   });
   if (!rows[0]) throw new Error(`webhook event ${record.webhookId} is missing`);
   return rows[0].state;

@@ -3,14 +3,27 @@ export const MAX_URL_LENGTH = 2048;
 
 const TOO_LONG = `must be at most ${MAX_URL_LENGTH} characters as it is sent`;
 
+/**
+ * Parses a URL; undefined if it is malformed. `URL.canParse` of Node 20 refuses valid URLs with letters such as `é` once
+ * the process has called it some thousand times.
+ */
+export function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Why a text is not the URL of a web server, to follow the name of a field; undefined if it is. */
 export function checkWebUrl(text: string): string | undefined {
   if (text.length > MAX_URL_LENGTH) return TOO_LONG;
   // URL() silently drops or rewrites these characters, so that two parsers could see two hosts.
   if (/[\\\s]|[^\P{C}]/u.test(text)) return 'must not contain backslashes, whitespace or control characters';
   // URL() also accepts `https:host` and `https:////host`.
-  if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text)) return 'must be an absolute http(s) URL';
-  if (new URL(text).href.length > MAX_URL_LENGTH) return TOO_LONG;
+  const url = /^https?:\/\/[^/?#]/i.test(text) ? parseUrl(text) : undefined;
+  if (!url) return 'must be an absolute http(s) URL';
+  if (url.href.length > MAX_URL_LENGTH) return TOO_LONG;
   // Checked in the text, because URL() drops an empty user name.
   return /^[^/]+\/\/[^/?#]*@/.test(text) ? 'must not contain a user name or password' : undefined;
 }

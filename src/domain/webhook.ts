@@ -50,6 +50,8 @@ export interface WebhookSelection {
   sellerId?: string | undefined;
   /** Omitted: any state. */
   state?: WebhookState | undefined;
+  /** Omitted: of any order. */
+  orderIds?: readonly string[] | undefined;
   /** ISO 8601, inclusive. */
   since?: string | undefined;
   /** ISO 8601, exclusive. */

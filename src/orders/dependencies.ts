@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { Order, OrderState } from '../domain/order';
+import type { BreakerOptions } from '../domain/webhook-endpoint';
 import type { KeyRing } from '../encryption/key-ring';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import type { OrderStarter } from './start-orders';
@@ -18,6 +19,8 @@ export interface OrderDependencies {
   /** Returns the state that an order's workflow has saved; undefined if it does not answer in time. Never rejects. */
   readWorkflow: (orderId: string) => Promise<OrderState | undefined>;
   rules: OrderRules;
+  /** Of the workers, which decides when the next probe of an endpoint is sent. */
+  breaker: BreakerOptions;
   checkoutBaseUrl: string;
   /**
    * What keeps the customer of such an order from checking out, as a sentence for its seller; undefined if nothing. The

@@ -1,9 +1,11 @@
-import type { TimelineEntryBody } from '../contracts/webhook-schemas';
+import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-schemas';
 import { toAttemptFields } from '../contracts/webhook-mapper';
+import { findWebhooks } from '../db/find-webhooks';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
 import { requireOrder } from './read-order';
+import { describeWebhooks } from './webhooks';
 
 /**
  * Retrieves the timeline of a seller's order, oldest entry first.
@@ -19,10 +21,27 @@ export async function retrieveTimeline(
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
   const entries = await readTimeline(deps.db, orderId, cursor, limit + 1);
   const page = toPage(entries, limit, ({ position }) => String(position));
-  return { ...page, data: page.data.map(toTimelineEntryBody) };
+  return { ...page, data: await describeTimeline(deps, orderId, page.data) };
 }
 
-export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attempt }: TimelineEntry): TimelineEntryBody {
+/** An order has a webhook for each status change. */
+const MOST_WEBHOOKS = 100;
+
+export async function describeTimeline(
+  deps: Pick<OrderDependencies, 'db' | 'breaker'>,
+  orderId: string,
+  entries: readonly TimelineEntry[],
+): Promise<TimelineEntryBody[]> {
+  const hasWebhooks = entries.some(({ changeOrRefusal, webhook }) => changeOrRefusal && webhook);
+  const webhooks = hasWebhooks ? await findWebhooks(deps.db, { orderIds: [orderId] }, MOST_WEBHOOKS) : [];
+  const described = new Map((await describeWebhooks(deps, webhooks)).map((webhook) => [webhook.id, webhook]));
+  return entries.map((entry) => toTimelineEntryBody(entry, described));
+}
+
+function toTimelineEntryBody(
+  { at: date, changeOrRefusal, webhook, attempt }: TimelineEntry,
+  webhooks: ReadonlyMap<string, WebhookEventBody>,
+): TimelineEntryBody {
   const at = date.toISOString();
   if (attempt && webhook) {
     return {
@@ -32,6 +51,7 @@ export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attemp
       sequence: webhook.sequence,
       attempt: attempt.attempt,
       resend: attempt.step === null,
+      origin: attempt.origin,
       ...toAttemptFields(attempt),
       next_attempt_at: toIso(attempt.nextAttemptAt),
     };
@@ -50,14 +70,14 @@ export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attemp
     reason,
     payment_term: paymentTerm,
     version,
-    webhook: webhook && {
-      id: webhook.id,
-      sequence: webhook.sequence,
-      state: webhook.state,
-      next_attempt_at: toIso(webhook.nextAttemptAt),
-      content_deleted_at: toIso(webhook.contentDeletedAt),
-    },
+    webhook: webhook && toTimelineWebhook(webhooks.get(webhook.id)),
   };
+}
+
+function toTimelineWebhook(webhook: WebhookEventBody | undefined) {
+  if (!webhook) return null;
+  const { id, sequence, state, next_attempt_at, last_error, endpoint, content_deleted_at } = webhook;
+  return { id, sequence, state, next_attempt_at, last_error, endpoint, content_deleted_at };
 }
 
 /** Postgres writes times into JSON in its own time zone. */

@@ -1,17 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
 import { toAttemptFields } from '../contracts/webhook-mapper';
-import type { WebhookHeadersRequest } from '../contracts/webhook-request-schemas';
-import type { RotatedSecretBody, WebhookHeadersBody, WebhookTestResult } from '../contracts/webhook-schemas';
+import type { AccountAddressRequest, WebhookHeadersRequest } from '../contracts/webhook-request-schemas';
+import type {
+  AccountAddressBody,
+  RotatedSecretBody,
+  WebhookHeadersBody,
+  WebhookTestResult,
+} from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
+import { findAccountAddress, listEndpoints, setAccountAddress } from '../db/webhook-endpoints';
 import { insertWebhookTest } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
 import { NothingChanged } from '../temporal/calls';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { notFound } from './read-order';
+import { toEndpointBody } from './webhooks';
 
 /**
  * Creates a new webhook secret for a seller. Older secrets continue to sign during the overlap.
@@ -45,6 +52,26 @@ export async function setWebhookHeaders(
   const byName = Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]));
   await setStaticHeaders(db, keys, sellerId, { origin, headers: byName });
   return { origin, names: Object.keys(byName) };
+}
+
+/** The account's own webhook URL, what it replaces, and the endpoints that were called lately. */
+export async function retrieveWebhookEndpoint(
+  { db, breaker }: Pick<OrderDependencies, 'db' | 'breaker'>,
+  sellerId: string,
+): Promise<AccountAddressBody> {
+  const { url, replaces } = await findAccountAddress(db, sellerId);
+  const endpoints = await listEndpoints(db, breaker, sellerId);
+  return { url, replaces: [...replaces], endpoints: endpoints.map(toEndpointBody) };
+}
+
+/** Sets them. Every later attempt uses them, also for webhooks that exist already. No order is edited. */
+export async function setWebhookEndpoint(
+  deps: Pick<OrderDependencies, 'db' | 'breaker'>,
+  sellerId: string,
+  { url, replaces = [] }: AccountAddressRequest,
+): Promise<AccountAddressBody> {
+  await setAccountAddress(deps.db, sellerId, { url, replaces });
+  return retrieveWebhookEndpoint(deps, sellerId);
 }
 
 function tooManySecrets(possibleAt: Date): Problem {

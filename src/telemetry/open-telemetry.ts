@@ -8,6 +8,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Middleware } from 'koa';
 import { traceIdOf } from '../domain/request-context';
+import { parseUrl } from '../domain/web-url';
 import type { WebhookRequest, WebhookSender } from '../webhooks/send';
 import { activeTraceparent, currentRequestContext } from './current-request-context';
 import { routeOf } from './metrics';
@@ -126,5 +127,5 @@ function traceAttempts(sender: WebhookSender): WebhookSender {
 }
 
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : 'invalid';
+  return parseUrl(url)?.hostname ?? 'invalid';
 }

@@ -63,7 +63,7 @@ export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclud
   if (state === 'exhausted')
     log.warn(webhookFields(webhook), 'a webhook is exhausted: it is not retried, but can be resent');
   if (state === 'disabled')
-    log.warn(webhookFields(webhook), "the receiver answered 410: the order's webhooks are disabled");
+    log.warn(webhookFields(webhook), 'a webhook is disabled: its URL answered 410, or there is none');
 }
 
 /** A command of the CLI that changes something. Its options and references may hold names, so only ids are logged. */

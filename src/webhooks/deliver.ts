@@ -7,10 +7,11 @@ import { findSeller } from '../db/sellers';
 import { type WebhookEvent, endUnsent, findWebhookEvent, recordAttempt } from '../db/webhook-events';
 import { type RetrySchedule, retryDelay, yieldsToNext } from '../domain/retry-schedule';
 import type { WebhookState, WebhookTest } from '../domain/webhook';
+import { type BreakerOptions, endpointStateOf, originOf } from '../domain/webhook-endpoint';
 import { isUuid } from '../domain/text';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
-import { type BreakerOptions, createEndpointBreakers, isAnswered } from './endpoint-breakers';
+import { createEndpointBreakers } from './endpoint-breakers';
 import { createKeyedSemaphore } from './keyed-semaphore';
 import type { WebhookSender } from './send';
 import { signWebhook } from './sign';
@@ -85,7 +86,7 @@ export function createDelivery(options: DeliveryOptions) {
 
   /** @param hasSuccessor undefined for a resend, which does not change the schedule */
   async function attempt(
-    event: WebhookEvent,
+    event: WebhookEvent & { url: string },
     hasSuccessor?: boolean,
   ): Promise<Pick<RecordedAttempt, 'state' | 'delayMs'> & { summary: string }> {
     const credentials = decryptCredentials(keys, event.sellerId, event);
@@ -106,6 +107,8 @@ export function createDelivery(options: DeliveryOptions) {
       ...result,
       webhookId: event.id,
       orderId: event.orderId,
+      sellerId: event.sellerId,
+      url: event.url,
       isScheduled,
       at: event.readAt,
       state: isPending ? 'pending' : END_STATES[outcome],
@@ -123,7 +126,7 @@ export function createDelivery(options: DeliveryOptions) {
       body,
       sellerId,
       traceparent,
-    }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'> & { traceparent?: string | null },
+    }: Pick<WebhookEvent, 'id' | 'body' | 'sellerId'> & { url: string; traceparent?: string | null },
     { secrets, staticHeaders }: Credentials,
     at: Date,
   ): Promise<Omit<Attempt, 'operatorDetail'>> {
@@ -184,8 +187,8 @@ export function createDelivery(options: DeliveryOptions) {
         if (await endUnsent(db, webhookId, state)) onEnded(event, state);
         return state;
       };
-      // An earlier webhook got its 410 while this one was saved.
-      if (event.isDisabled) return end('disabled');
+      // An earlier webhook got a 410, or the account's address was removed.
+      if (!hasUrl(event) || event.isDisabled) return end('disabled');
       if (hasSuccessor && yieldsToNext(schedule, event.steps)) return end('exhausted');
       const dueInMs = untilDue(event, hasSuccessor);
       if (dueInMs > 0) throw new RetryLater(`${event.steps} attempts failed; the next one is not due yet`, dueInMs);
@@ -206,7 +209,7 @@ export function createDelivery(options: DeliveryOptions) {
     async resend(webhookId: string): Promise<void> {
       // A signal of a person can carry anything.
       const event = isUuid(webhookId) ? await findWebhookEvent(db, webhookId) : undefined;
-      if (event) await withinLimit(event.sellerId, () => attempt(event));
+      if (event && hasUrl(event)) await withinLimit(event.sellerId, () => attempt(event));
     },
 
     /**
@@ -227,16 +230,17 @@ export function createDelivery(options: DeliveryOptions) {
         const body = JSON.stringify(toWebhookTest(seller, createdAt));
         const result = await signAndSend({ id: webhookId, url, body, sellerId }, credentials, at);
         // A test that is answered ends the wait of an endpoint. Its failure is not counted.
-        if (isAnswered(result)) breakers.record({ sellerId, url }, result);
+        if (endpointStateOf(result) !== 'not_answering') breakers.record({ sellerId, url }, result);
         return { ...result, body };
       });
     },
   };
 }
 
+const hasUrl = (event: WebhookEvent): event is WebhookEvent & { url: string } => event.url !== null;
+
 /** @returns undefined if there are no headers for the origin of this URL */
 function headersFor(url: string, staticHeaders: StaticHeaders | undefined): Record<string, string> | undefined {
-  if (staticHeaders === undefined || !URL.canParse(url) || new URL(url).origin !== staticHeaders.origin)
-    return undefined;
+  if (staticHeaders === undefined || originOf(url) !== staticHeaders.origin) return undefined;
   return Object.keys(staticHeaders.headers).length === 0 ? undefined : staticHeaders.headers;
 }

@@ -1,24 +1,12 @@
 import type { Logger } from 'pino';
-import type { AttemptError } from '../domain/webhook';
+import { type BreakerOptions, endpointStateOf, originOf, probeDelayMs } from '../domain/webhook-endpoint';
 import type { Attempt } from './attempt';
-
-/** Times in ms. */
-export interface BreakerOptions {
-  /** After this many attempts in a row without an answer, the breaker opens. */
-  failures: number;
-  /** The wait for a probe is a quarter of the outage so far, but at least and at most this. */
-  minWaitMs: number;
-  maxWaitMs: number;
-}
 
 /** A seller and the origin of its webhook URLs: a host that does not answer one path rarely answers another. */
 export interface Endpoint {
   sellerId: string;
   url: string;
 }
-
-/** Failures at which the endpoint has not answered. */
-const UNANSWERED: readonly (AttemptError | null)[] = ['timeout', 'dns', 'refused', 'reset', 'tls', 'network'];
 
 /** Between two deliveries that wait for an endpoint: however many wait, their checks cost the same. */
 const TURN_MS = 250;
@@ -29,9 +17,6 @@ const PROBE_MS = 30_000;
 const MOST_ENDPOINTS = 10_000;
 
 type Result = Pick<Attempt, 'status' | 'error'>;
-
-/** Any response is an answer, even one that is not valid HTTP. */
-export const isAnswered = ({ status, error }: Result): boolean => status !== null || error === 'invalid_response';
 
 interface State {
   failures: number;
@@ -46,14 +31,10 @@ interface State {
  * Circuit breakers of endpoints, in this worker's memory. After some attempts in a row without an answer, deliveries
  * wait instead of being sent, and one at a time probes the endpoint. The first answer closes its breaker.
  */
-export function createEndpointBreakers(
-  { failures: limit, minWaitMs, maxWaitMs }: BreakerOptions,
-  log: Logger,
-  now = () => performance.now(),
-) {
+export function createEndpointBreakers(options: BreakerOptions, log: Logger, now = () => performance.now()) {
   const states = new Map<string, State>();
   const keyOf = ({ sellerId, url }: Endpoint): string => `${sellerId} ${originOf(url)}`;
-  const isOpen = ({ failures }: State): boolean => failures >= limit;
+  const isOpen = ({ failures }: State): boolean => failures >= options.failures;
 
   return {
     /** Counts the endpoints that deliveries wait for: whatever waits probes its endpoint within half an hour. */
@@ -79,28 +60,26 @@ export function createEndpointBreakers(
       const key = keyOf(endpoint);
       const fields = { seller_id: endpoint.sellerId, endpoint: originOf(endpoint.url) };
       const state = states.get(key);
-      const { error } = result;
-      if (isAnswered(result)) {
+      const shown = endpointStateOf(result);
+      if (shown === null) return;
+      if (shown !== 'not_answering') {
         states.delete(key);
         if (state && isOpen(state)) log.info({ ...fields, failures: state.failures }, 'webhook endpoint answers again');
         return;
       }
-      // Other failures show nothing about the endpoint.
-      if (!UNANSWERED.includes(error)) return;
       const nowMs = now();
       const { failures = 0, since = nowMs, lastTurnAt = nowMs } = state ?? {};
-      const waitMs = Math.min(Math.max((nowMs - since) / 4, minWaitMs), maxWaitMs);
       states.delete(key);
-      states.set(key, { failures: failures + 1, since, probeAt: nowMs + waitMs, lastTurnAt });
+      states.set(key, {
+        failures: failures + 1,
+        since,
+        probeAt: nowMs + probeDelayMs(options, nowMs - since),
+        lastTurnAt,
+      });
       const [oldest] = states.keys();
       if (states.size > MOST_ENDPOINTS && oldest !== undefined) states.delete(oldest);
-      if (failures + 1 === limit)
-        log.warn({ ...fields, error }, 'webhook endpoint does not answer: its deliveries wait');
+      if (failures + 1 === options.failures)
+        log.warn({ ...fields, error: result.error }, 'webhook endpoint does not answer: its deliveries wait');
     },
   };
-}
-
-/** Scheme, host and port of a webhook URL, in lower case. */
-function originOf(url: string): string {
-  return /^[^:]+:\/\/[^/?#]+/.exec(url)?.[0].toLowerCase() ?? '';
 }

@@ -1,8 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { PACKAGE_ROOT } from '../../src/package';
 import { exitWith } from '../support/exit-with';
 import { describeMachine } from './machine';
 import { profile } from './profile';
@@ -38,13 +34,6 @@ if (unknown.length > 0) {
 }
 const blocks = Number(values.blocks ?? (values.short ? 1 : 5));
 
-function installPeers(): void {
-  const folder = path.join(PACKAGE_ROOT, 'test/bench');
-  if (existsSync(path.join(folder, 'node_modules'))) return;
-  console.log('installing the peers');
-  execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit' });
-}
-
 /** @returns the rows that have a goal, and the names of the sections that failed */
 async function runSections(servers: Servers): Promise<{ goals: Row[]; failed: string[] }> {
   const goals: Row[] = [];
@@ -74,7 +63,6 @@ async function runSections(servers: Servers): Promise<{ goals: Row[]; failed: st
 }
 
 async function run(): Promise<number> {
-  installPeers();
   const servers = await startServers();
   try {
     if (values.profile) {

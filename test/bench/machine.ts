@@ -21,16 +21,6 @@ export async function describeMachine({ admin, temporalAddress }: Servers): Prom
     Postgres: `${rows[0]!.server_version}, default settings, every commit flushed to disk`,
     'Temporal server': `${serverVersion}, one process, SQLite, every commit flushed to disk`,
     'Temporal SDK': versionOf('node_modules/@temporalio/worker'),
-    Peers: [
-      ['DBOS', '@dbos-inc/dbos-sdk'],
-      ['Restate server', '@restatedev/restate-server'],
-      ['Restate SDK', '@restatedev/restate-sdk'],
-      ['pg-boss', 'pg-boss'],
-      ['Koa', 'koa'],
-      ['pg', 'pg'],
-    ]
-      .map(([name, folder]) => `${name} ${versionOf(`test/bench/node_modules/${folder}`)}`)
-      .join(', '),
   };
 }
 

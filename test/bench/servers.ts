@@ -15,8 +15,6 @@ export interface Servers {
   temporalAddress: string;
   postgresPid: number;
   temporalPid: number;
-  /** A folder for the data of peers. */
-  dataDir: string;
   /** Registers an arm, so that it does not outlive its section. */
   track: <Arm extends Stoppable>(arm: Arm) => Arm;
   /** Stops the arms that still run. */
@@ -70,7 +68,6 @@ export async function startServers(): Promise<Servers> {
     temporalAddress: temporal.address,
     postgresPid: postgres.pid,
     temporalPid: temporal.pid,
-    dataDir,
     async stop() {
       await admin.end();
       await Promise.all([temporal.stop(), postgres.stop()]);

@@ -61,6 +61,12 @@ export const MATRIX: Record<string, Row> = {
     ok: 200,
     body: () => ({ data: { origin: 'https://shop.example', headers: [{ name: 'X-Shop', value: 'mine' }] } }),
   },
+  [`GET ${BASE}/seller/:sellerId/webhook_endpoint`]: { kind: 'seller', ok: 200 },
+  [`PUT ${BASE}/seller/:sellerId/webhook_endpoint`]: {
+    kind: 'seller',
+    ok: 200,
+    body: () => ({ data: { url: 'https://shop.example/hooks' } }),
+  },
   [`POST ${BASE}/seller/:sellerId/webhook_test`]: {
     kind: 'seller',
     ok: 200,

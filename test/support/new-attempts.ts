@@ -1,5 +1,5 @@
 import type { Db } from '../../src/db/pool';
-import { type AttemptRecord, recordAttempt } from '../../src/db/webhook-events';
+import { type AttemptRecord, findWebhookEvent, recordAttempt } from '../../src/db/webhook-events';
 import type { OrderEvent } from '../../src/domain/order';
 import type { WebhookState } from '../../src/domain/webhook';
 import { insertNewOrder, saveChanges } from './new-orders';
@@ -38,11 +38,8 @@ export const GONE = { status: 410, state: 'disabled', delayMs: null } as const;
 export async function makeAttempt(
   db: Db,
   webhookId: string,
-  fields: Partial<Omit<AttemptRecord, 'webhookId' | 'orderId'>> = {},
+  fields: Partial<Omit<AttemptRecord, 'webhookId' | 'orderId' | 'sellerId'>> = {},
 ): Promise<WebhookState> {
-  const { rows } = await db.query<{ orderId: string }>(
-    'select order_id as "orderId" from webhook_event where id = $1',
-    [webhookId],
-  );
-  return recordAttempt(db, { webhookId, orderId: rows[0]!.orderId, ...FAILED, ...fields });
+  const { orderId, sellerId, url } = (await findWebhookEvent(db, webhookId))!;
+  return recordAttempt(db, { webhookId, orderId, sellerId, url: url!, ...FAILED, ...fields });
 }

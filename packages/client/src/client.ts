@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type {
+  AccountWebhookEndpoint,
   CreatedOrderBody,
+  NewAccountWebhookEndpoint,
   NewOrder,
   NewWebhookHeaders,
   Order,
@@ -138,11 +140,18 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     resendWebhook: (webhookId: string): Promise<WebhookEvent> => data('POST', `${webhook(webhookId)}/resend/`),
 
     /**
-     * Requests a resend of all exhausted webhooks (`{ state: 'exhausted' }`), or of all since a time. Until it has
+     * Requests a resend of all exhausted webhooks (`{ state: 'exhausted' }`), of an order's, or of all since a time. Until it has
      * ended, another one causes the error `resend_in_progress`: after a ConnectionError, that may be this one.
      */
     resendWebhooks: (selection: WebhookSelection): Promise<ResentWebhooks> =>
       data('POST', `${seller}/webhook_event/resend/`, { body: { data: selection }, idempotent: false }),
+
+    /** Returns the account's own webhook URL, and the state of the endpoints that were called lately. */
+    retrieveWebhookEndpoint: (): Promise<AccountWebhookEndpoint> => data('GET', `${seller}/webhook_endpoint/`),
+
+    /** Sets the account's own webhook URL and the addresses that it replaces. Later attempts use it, resends included. */
+    setWebhookEndpoint: (endpoint: NewAccountWebhookEndpoint): Promise<AccountWebhookEndpoint> =>
+      data('PUT', `${seller}/webhook_endpoint/`, { body: { data: endpoint } }),
 
     /** Replaces the static headers of webhooks. An empty array removes them. No call returns their values. */
     setWebhookHeaders: (webhookHeaders: NewWebhookHeaders): Promise<WebhookHeaders> =>

@@ -107,13 +107,10 @@ interface Entry {
   reason: string | null;
 }
 
-interface TimelineWebhook {
-  id: string;
-  sequence: number;
-  state: WebhookState;
-  next_attempt_at: string | null;
-  content_deleted_at: string | null;
-}
+type TimelineWebhook = Pick<
+  WebhookEvent,
+  'id' | 'sequence' | 'state' | 'next_attempt_at' | 'last_error' | 'endpoint' | 'content_deleted_at'
+>;
 
 interface Change extends Entry {
   type: 'change';
@@ -136,10 +133,38 @@ interface WebhookAttempt extends AttemptResult {
   sequence: number;
   attempt: number;
   resend: boolean;
+  /** Of the URL that was called. */
+  origin: string | null;
   next_attempt_at: string | null;
 }
 
 export type TimelineEntry = Change | Refusal | WebhookAttempt;
+
+/** The origin of your webhook URLs, as the stored attempts show it. */
+export interface WebhookEndpoint {
+  origin: string;
+  /** What the last attempt got: a 2xx, another response, or none. Null if no attempt is stored. */
+  state: Open<'answering' | 'failing' | 'not_answering'> | null;
+  since: string | null;
+  last_error: string | null;
+  /** All webhooks to it wait, and from this time on one of them is sent as a probe. */
+  next_probe_at: string | null;
+}
+
+/** The account's own webhook URL. */
+export interface NewAccountWebhookEndpoint {
+  /** For orders that name none; null: their webhooks are not sent. */
+  url: string | null;
+  /** Complete URLs, or origins without a trailing slash, whose webhooks go to `url` from now on. Default: none. */
+  replaces?: readonly string[] | null | undefined;
+}
+
+export interface AccountWebhookEndpoint {
+  url: string | null;
+  replaces: string[];
+  /** The endpoints that were called within 30 days, those that do not answer first. */
+  endpoints: WebhookEndpoint[];
+}
 
 export interface WebhookEvent {
   id: string;
@@ -151,6 +176,10 @@ export interface WebhookEvent {
   attempts: number;
   created_at: string;
   next_attempt_at: string | null;
+  /** Why it is not delivered; null if it is, or its first attempt is due. */
+  last_error: string | null;
+  /** Where it goes now; null if neither the order nor the account has a URL. */
+  endpoint: WebhookEndpoint | null;
   /** When body and attempts were deleted: it cannot be retrieved or resent. */
   content_deleted_at: string | null;
 }
@@ -166,9 +195,10 @@ export interface WebhookFilter {
   created_from?: string | undefined;
 }
 
-/** The webhooks of a resend of many: by a state, a time, or both. */
+/** The webhooks of a resend of many: at least a state, an order or a time. */
 export interface WebhookSelection {
   state?: WebhookState | null | undefined;
+  order_id?: string | null | undefined;
   /** ISO 8601, inclusive. */
   created_from?: string | null | undefined;
   /** ISO 8601, exclusive. Default: the time of the call. */
@@ -178,6 +208,7 @@ export interface WebhookSelection {
 /** The webhooks that are resent. Null: any. */
 export interface ResentWebhooks {
   state: WebhookState | null;
+  order_id: string | null;
   created_from: string | null;
   created_before: string;
 }
@@ -248,6 +279,7 @@ export type ProblemCode = Open<
   | 'invalid_request'
   | 'malformed_json'
   | 'method_not_allowed'
+  | 'no_webhook_url'
   | 'not_found'
   | 'order_not_cancellable'
   | 'overloaded'

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { LenderAnswer, LenderApplication } from './lender';
 import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT } from '../../domain/order';
 import { type Offer, totalPence } from '../domain/application';
+import { parseUrl } from '../../domain/web-url';
 
 /** The least and the most time until the lender is asked again, whatever its adapter says. */
 const ASK_AGAIN_MS = { least: 5000, most: 86_400_000 };
@@ -59,8 +60,8 @@ const pageFor = (returnUrl: string) =>
 
 /** The checkout's own origin uses http only in development. */
 function isSafe(url: string, returnUrl: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname, origin } = new URL(url);
+  const { protocol, hostname, origin } = parseUrl(url) ?? {};
+  if (protocol === undefined || hostname === undefined) return false;
   if (protocol !== 'http:') return protocol === 'https:';
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) || origin === new URL(returnUrl).origin;
 }

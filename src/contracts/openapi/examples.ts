@@ -3,6 +3,7 @@ import type { CreatedOrderBody, OrderBody, RepaymentExampleBody } from '../order
 import type {
   TimelineEntryBody,
   SignedWebhookBody,
+  WebhookEndpointBody,
   WebhookEventBody,
   WebhookSelectionBody,
   WebhookTestResult,
@@ -64,6 +65,14 @@ export const repaymentExample: RepaymentExampleBody = {
   annual_interest: 0,
 };
 
+export const webhookEndpoint: WebhookEndpointBody = {
+  origin: 'https://shop.example',
+  state: 'failing',
+  since: '2026-11-21T09:00:00.140Z',
+  last_error: 'Your server answered 503.',
+  next_probe_at: null,
+};
+
 export const webhookEvent: WebhookEventBody = {
   id: '7d0f3c1e-5b0e-8f6a-a1d3-2f6b7f0c9e11',
   type: 'order.status_changed',
@@ -74,6 +83,8 @@ export const webhookEvent: WebhookEventBody = {
   attempts: 10,
   created_at: '2026-11-21T09:00:00.000Z',
   next_attempt_at: null,
+  last_error: 'Your server answered 503.',
+  endpoint: webhookEndpoint,
   content_deleted_at: null,
 };
 
@@ -97,6 +108,7 @@ export const signedWebhook: SignedWebhookBody = {
 
 export const webhookSelection: WebhookSelectionBody = {
   state: 'exhausted',
+  order_id: null,
   created_from: null,
   created_before: '2026-11-22T09:00:00.000Z',
 };
@@ -130,6 +142,8 @@ export const timeline: TimelineEntryBody[] = [
       sequence: 1,
       state: 'pending',
       next_attempt_at: '2026-11-21T09:00:05.212Z',
+      last_error: 'Your server answered 503.',
+      endpoint: webhookEndpoint,
       content_deleted_at: null,
     },
   },
@@ -140,6 +154,7 @@ export const timeline: TimelineEntryBody[] = [
     sequence: 1,
     attempt: 1,
     resend: false,
+    origin: webhookEndpoint.origin,
     ...attempt,
     next_attempt_at: '2026-11-21T09:00:05.212Z',
   },

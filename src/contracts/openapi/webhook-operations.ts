@@ -3,6 +3,7 @@ import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-opena
 import type { OrderRules } from '../fields';
 import {
   timelineEntrySchema,
+  accountAddressSchema,
   rotatedSecretSchema,
   signedWebhookSchema,
   webhookEventSchema,
@@ -13,6 +14,7 @@ import {
   webhookTestSchema,
 } from '../webhook-schemas';
 import {
+  accountAddressRequestSchema,
   resendWebhooksRequestSchema,
   rotateSecretRequestSchema,
   timelineQuerySchema,
@@ -23,6 +25,7 @@ import {
 import {
   signedWebhook,
   timeline,
+  webhookEndpoint,
   webhookEvent,
   webhookSelection,
   webhookTestResult,
@@ -30,6 +33,12 @@ import {
   testWebhook,
 } from './examples';
 import type { Operation } from './operation';
+
+const ACCOUNT_ADDRESS = {
+  url: 'https://shop.example/hooks',
+  replaces: ['https://old-shop.example', 'https://shop.example/hoks'],
+  endpoints: [webhookEndpoint],
+};
 
 export const webhookOperations = (rules: OrderRules): Operation[] =>
   operations(rules).map((operation) => ({ ...operation, tag: 'Webhooks' }));
@@ -94,14 +103,15 @@ const operations = (rules: OrderRules): Operation[] => [
       data: webhookEventSchema,
       examples: { exhausted: ['An exhausted webhook', webhookEvent] },
     },
-    errors: ['webhook_content_deleted'],
+    errors: ['no_webhook_url', 'webhook_content_deleted'],
   },
   {
     route: 'POST /seller/{supplier_uuid}/webhook_event/resend/',
     operationId: 'resendWebhooks',
     summary: 'Resend many webhooks',
     description:
-      'Resends the webhooks in one state, or those created since a time, or both, whose content is not deleted: the oldest first, about four a second, ' +
+      'Resends the webhooks in one state, of one order, or created since a time, or by several of these, whose content ' +
+      'is not deleted: the oldest first, about four a second, ' +
       'each as by `resendWebhook`. Webhooks created after the call are not included. One such resend of yours runs at a ' +
       'time: until it has ended, another call returns 409 `resend_in_progress`, so that repeating the call is safe.',
     body: {
@@ -137,6 +147,43 @@ const operations = (rules: OrderRules): Operation[] => [
       description: 'The result of the test',
       data: webhookTestResultSchema,
       examples: { failed: ['The endpoint answered 503', webhookTestResult] },
+    },
+  },
+  {
+    route: 'GET /seller/{supplier_uuid}/webhook_endpoint/',
+    operationId: 'retrieveWebhookEndpoint',
+    summary: "Retrieve the account's webhook endpoint",
+    description:
+      "Returns the account's own webhook URL, what it replaces, and the state of the endpoints that were called lately.",
+    response: {
+      description: "The account's webhook endpoint",
+      data: accountAddressSchema,
+      examples: { set: ['A URL that replaces an old shop', ACCOUNT_ADDRESS] },
+    },
+  },
+  {
+    route: 'PUT /seller/{supplier_uuid}/webhook_endpoint/',
+    operationId: 'setWebhookEndpoint',
+    summary: "Set the account's webhook endpoint",
+    description:
+      'Sets the URL to which the webhooks of orders without a `webhook_url` go, and, instead of the addresses in ' +
+      '`replaces`, those of orders that name one. Every later attempt uses it, of webhooks that exist already and of ' +
+      'resends too; no order is edited. Static headers follow the origin that is really called. The call sends nothing: to ' +
+      'send waiting webhooks now, resend those in the state `pending`.',
+    body: {
+      schema: accountAddressRequestSchema(rules),
+      examples: {
+        moved: [
+          'A shop that has moved',
+          { url: 'https://shop.example/hooks', replaces: ['https://old-shop.example', 'https://shop.example/hoks'] },
+        ],
+        none: ['No URL', { url: null }],
+      },
+    },
+    response: {
+      description: 'The endpoint is set',
+      data: accountAddressSchema,
+      examples: { set: ['The endpoint is set', ACCOUNT_ADDRESS] },
     },
   },
   {

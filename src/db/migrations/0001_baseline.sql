@@ -18,10 +18,14 @@ create table seller (
   max_order_amount_pence bigint check (max_order_amount_pence > 0),
   -- The static headers of the account's webhooks and their origin, as JSON, encrypted like webhook secrets.
   webhook_headers text,
+  -- Where the webhooks of orders without an address go, and those to the replaced addresses and origins.
+  webhook_url text,
+  webhook_replaces text[] not null default '{}',
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
+  check (webhook_url is not null or webhook_replaces = '{}'),
   -- For the orders' foreign key.
   unique (id, sandbox)
 );
@@ -84,8 +88,8 @@ create table orders (
   -- As in the timeline: when the order became SUCCESSFUL, and how the customer pays. For searches, like `status`.
   completed_at timestamptz,
   payment_term text,
-  -- True from a 410 until the next delivery: further webhooks are not sent.
-  webhooks_disabled boolean not null default false,
+  -- The URL that answered 410, until the next delivery: no further webhooks are sent to it.
+  gone_url text,
   -- The version that a workflow had when it found this row of a restored backup behind it; null for every other order.
   -- Until an operator has run `reconcile`, the order is not changed.
   behind_version integer,
@@ -212,12 +216,19 @@ create table webhook_attempt (
   -- True if the request had the static headers of the account.
   static_headers boolean not null,
   next_attempt_at timestamptz,
+  -- The endpoint that was called, and what the attempt shows about it; null if it was not called.
+  seller_id uuid not null,
+  origin text,
+  endpoint_state text check (endpoint_state in ('answering', 'failing', 'not_answering')),
   primary key (event_id, attempt),
   unique (event_id, step)
 );
 
 -- For the timeline, which reads an order's attempts in pieces.
 create index webhook_attempt_position on webhook_attempt (event_id, position);
+-- For the state of an endpoint.
+create index webhook_attempt_by_endpoint on webhook_attempt (seller_id, origin, endpoint_state, position)
+  where endpoint_state is not null;
 
 -- The audit log of the CLI: every command that changes something.
 create table operator_action (

@@ -5,7 +5,6 @@ export type BareActivities = ReturnType<typeof createBareActivities>;
 
 const SECRET = Buffer.from(randomUUID());
 
-/** The statements of test/bench/peers/shared.mjs. */
 export const INSERT_ORDER = 'insert into orders (id, reference, amount_pence, webhook_url) values ($1, $2, $3, $4)';
 const SAVE_CHANGE = `with saved as (
     update orders set status = $2, version = $3 where id = $1 and version = $3 - 1 returning id

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { PACKAGE_ROOT } from '../../../src/package';
 import type { Servers } from '../servers';
 
-export const PEERS = path.join(PACKAGE_ROOT, 'test/bench/peers');
+const SCHEMA = path.join(PACKAGE_ROOT, 'test/bench/arms/schema.sql');
 
 interface ArmDatabase {
   name: string;
@@ -18,7 +18,7 @@ interface ArmDatabase {
 export async function createArmDatabase(
   { admin, databaseUrl }: Servers,
   arm: string,
-  schema: 'service' | 'peers' | 'none' = 'peers',
+  schema: 'service' | 'least' = 'least',
 ): Promise<ArmDatabase> {
   const name = `${arm}_${randomBytes(4).toString('hex')}`;
   await admin.query(`create database ${name}${schema === 'service' ? ' template orders' : ''}`);
@@ -26,7 +26,7 @@ export async function createArmDatabase(
   const db = new pg.Pool({ connectionString: url, max: 20 });
   // Without a listener, a connection that the server closes would end the bench.
   db.on('error', () => undefined);
-  if (schema === 'peers') await db.query(readFileSync(path.join(PEERS, 'schema.sql'), 'utf8'));
+  if (schema === 'least') await db.query(readFileSync(SCHEMA, 'utf8'));
   return {
     ...{ name, url, db },
     async close() {

@@ -8,8 +8,6 @@ export interface OrderArm {
   /** Process ids by part, for the processor time. */
   pids: Record<string, number>;
   database: string;
-  /** A second database for the state of workflows. */
-  systemDatabase?: string | undefined;
   stop: () => Promise<void>;
 }
 

@@ -1,11 +1,9 @@
 import { startBare } from '../arms/bare';
 import { CHANGES, type OrderArm } from '../arms/order-arm';
-import { startPeer } from '../arms/peer';
 import { type Receiver, startReceiver } from '../arms/receiver';
 import { startService } from '../arms/service';
 import { countDatabase, countHistory, processorMs } from '../counters';
 import { closedLoop } from '../load';
-import type { Servers } from '../servers';
 import { type Bench, type Section, sizeOf } from '../section';
 
 interface Cost {
@@ -64,14 +62,6 @@ async function addOthers(bench: Bench, receiver: Receiver, costs: Record<string,
   costs['bare Temporal, ordinary'] = await costOf(bench, bare.shape('ordinaryOrder'), receiver, bareHistory);
   costs['bare Temporal, lean'] = await costOf(bench, bare.shape('leanOrder'), receiver, bareHistory);
   await bare.stop();
-  for (const [label, name] of [
-    ['DBOS', 'dbos'],
-    ['Restate', 'restate'],
-  ] as const) {
-    const peer = await startPeer(servers, name);
-    costs[label] = await costOf(bench, peer, receiver);
-    await peer.stop();
-  }
 }
 
 async function costOf(
@@ -95,9 +85,9 @@ async function costOf(
   await whole(sizeOf(bench, 16, 4));
   const pids = { ...arm.pids, Postgres: servers.postgresPid, Temporal: servers.temporalPid };
   const readCpu = () => Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, processorMs(pid)]));
-  const before = { counts: await countDatabases(servers, arm), cpu: readCpu() };
+  const before = { counts: await countDatabase(servers, arm.database), cpu: readCpu() };
   const ids = await whole(count);
-  const after = { cpu: readCpu(), counts: await countDatabases(servers, arm) };
+  const after = { cpu: readCpu(), counts: await countDatabase(servers, arm.database) };
   const each = (name: 'statements' | 'commits' | 'walBytes' | 'rows') =>
     (after.counts[name] - before.counts[name]) / count;
   return {
@@ -107,18 +97,6 @@ async function costOf(
     rows: each('rows'),
     ...(await history?.(ids.at(-1)!)),
     cpu: Object.fromEntries(Object.keys(pids).map((name) => [name, (after.cpu[name]! - before.cpu[name]!) / count])),
-  };
-}
-
-/** DBOS keeps its workflows in a database of its own. */
-async function countDatabases(servers: Servers, arm: OrderArm) {
-  const names = [arm.database, ...(arm.systemDatabase === undefined ? [] : [arm.systemDatabase])];
-  const counts = await Promise.all(names.map((name) => countDatabase(servers, name)));
-  return {
-    statements: counts.reduce((sum, { statements }) => sum + statements, 0),
-    commits: counts.reduce((sum, { commits }) => sum + commits, 0),
-    rows: counts.reduce((sum, { rows }) => sum + rows, 0),
-    walBytes: counts[0]!.walBytes,
   };
 }
 

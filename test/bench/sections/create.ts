@@ -1,4 +1,4 @@
-import { startPeer } from '../arms/peer';
+import { startKoa } from '../arms/koa';
 import { startService } from '../arms/service';
 import { paced } from '../load';
 import { type Section, compare, inBlocks, sizeOf } from '../section';
@@ -12,11 +12,7 @@ export const create: Section = {
     'no API can avoid: one commit of one insert into Postgres, and one answer of Koa without Postgres.',
   async run(bench) {
     const { servers } = bench;
-    const [service, koa, dbos] = await Promise.all([
-      startService(servers),
-      startPeer(servers, 'koa-pg'),
-      startPeer(servers, 'dbos'),
-    ]);
+    const [service, koa] = await Promise.all([startService(servers), startKoa(servers)]);
     const count = sizeOf(bench, 60, 20);
     const p50 = async (call: () => Promise<unknown>): Promise<number> => median(await paced(PER_SECOND, count, call));
     const commit = (): Promise<unknown> =>
@@ -30,7 +26,6 @@ export const create: Section = {
       commit: () => p50(commit),
       http: () => p50(() => koa.bare()),
       koa: () => p50(() => koa.create()),
-      dbos: () => p50(() => dbos.create('http://127.0.0.1:9/')),
     });
     const floor = values.commit.map((ms, block) => ms + values.http[block]!);
     const row = { what: 'create p50, paced', unit: 'ms' as const };
@@ -41,7 +36,6 @@ export const create: Section = {
         floor,
       ),
       compare({ ...row, against: 'Koa + one insert' }, values.service, values.koa),
-      compare({ ...row, against: 'DBOS' }, values.service, values.dbos),
       compare({ ...row, against: 'itself (noise)' }, values.again, values.service),
     ];
     return { blocks: bench.blocks, rows };

@@ -1,6 +1,5 @@
 import { startBare } from '../arms/bare';
 import { CHANGES, type OrderArm } from '../arms/order-arm';
-import { startPeer } from '../arms/peer';
 import { type Receiver, startReceiver } from '../arms/receiver';
 import { startService } from '../arms/service';
 import { closedLoop, timed } from '../load';
@@ -23,24 +22,16 @@ export const orders: Section = {
   async run(bench): Promise<SectionResult> {
     const { servers } = bench;
     const receiver = await startReceiver();
-    const [service, bare, dbos, restate] = await Promise.all([
-      startService(servers),
-      startBare(servers),
-      startPeer(servers, 'dbos'),
-      startPeer(servers, 'restate'),
-    ]);
+    const [service, bare] = await Promise.all([startService(servers), startBare(servers)]);
     const [ordinary, lean] = [bare.shape('ordinaryOrder'), bare.shape('leanOrder')];
-    const slow = measured(bench, receiver, { full: 64, short: 16 });
-    const fast = measured(bench, receiver, { full: 160, short: 32 });
+    const measure = measured(bench, receiver, { full: 64, short: 16 });
     const bareTotals = { orders: 0 };
     const serviceTotals = { orders: 0 };
     const values = await inBlocks(bench, {
-      service: slow(service, serviceTotals),
-      again: slow(service, serviceTotals),
-      ordinary: slow(ordinary, bareTotals),
-      lean: slow(lean, bareTotals),
-      dbos: fast(dbos),
-      restate: fast(restate),
+      service: measure(service, serviceTotals),
+      again: measure(service, serviceTotals),
+      ordinary: measure(ordinary, bareTotals),
+      lean: measure(lean, bareTotals),
     });
     const rate = (arm: keyof typeof values) => values[arm].map(({ perSecond }) => perSecond);
     const change = (arm: keyof typeof values) => values[arm].map(({ changeMs }) => changeMs);
@@ -54,8 +45,6 @@ export const orders: Section = {
       rows: [
         ...against('ordinary', 'bare Temporal, ordinary shape', { of: 'ratio', atLeast: 0.75 }),
         ...against('lean', 'bare Temporal, lean shape'),
-        ...against('dbos', 'DBOS'),
-        ...against('restate', 'Restate'),
         ...against('again', 'itself (noise)'),
       ],
     };

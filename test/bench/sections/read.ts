@@ -1,6 +1,6 @@
 import { startBare } from '../arms/bare';
 import { expectStatus } from '../arms/http';
-import { startPeer } from '../arms/peer';
+import { startKoa } from '../arms/koa';
 import { startService } from '../arms/service';
 import { closedLoop, paced } from '../load';
 import { type Section, compare, inBlocks, sizeOf } from '../section';
@@ -12,16 +12,10 @@ const OPEN_ORDERS = 50;
 export const read: Section = {
   about:
     `One client reads ${PER_SECOND} open orders a second. The service and the bare arm query the ` +
-    "order's workflow; with `If-None-Match` the service answers 304 from the row. DBOS reads the event that its " +
-    'workflow has set, and the row.',
+    "order's workflow; with `If-None-Match` the service answers 304 from the row.",
   async run(bench) {
     const { servers } = bench;
-    const [service, bare, koa, dbos] = await Promise.all([
-      startService(servers),
-      startBare(servers),
-      startPeer(servers, 'koa-pg'),
-      startPeer(servers, 'dbos'),
-    ]);
+    const [service, bare, koa] = await Promise.all([startService(servers), startBare(servers), startKoa(servers)]);
     const open = async <T>(create: () => Promise<T>): Promise<T[]> => {
       const opened: T[] = [];
       await closedLoop(4, OPEN_ORDERS, async () => void opened.push(await create()));
@@ -30,11 +24,9 @@ export const read: Section = {
     const ours = await open(() => service.create());
     const workflows = await open(() => bare.startEmpty());
     const rows = await open(() => koa.create());
-    const theirs = await open(() => dbos.create('http://127.0.0.1:9/'));
     await service.allStarted(OPEN_ORDERS);
     // An order that a customer has touched: its workflow has run.
     for (const id of ours) expectStatus(await service.progress(id, 'signup_started'), 200);
-    for (const id of theirs) await dbos.change(id, 1).catch(() => undefined);
     const etags = await Promise.all(ours.map(async (id) => expectStatus(await service.get(id), 200).etag));
     const count = sizeOf(bench, 80, 20);
     const p50 = async (call: (index: number) => Promise<unknown>): Promise<number> =>
@@ -46,20 +38,17 @@ export const read: Section = {
       query: () => p50((index) => workflows[index]!.query('state')),
       notModified: () => p50(async (index) => expectStatus(await service.get(ours[index]!, etags[index]), 304)),
       select: () => p50(async (index) => expectStatus(await koa.read(rows[index]!), 200)),
-      dbos: () => p50(async (index) => expectStatus(await dbos.read(theirs[index]!), 200)),
     });
     const row = { what: 'GET of an open order p50, paced', unit: 'ms' as const };
     return {
       blocks: bench.blocks,
       rows: [
         compare({ ...row, against: 'bare query', goal: { of: 'ratio', atMost: 1.3 } }, values.get, values.query),
-        compare({ ...row, against: 'DBOS' }, values.get, values.dbos),
         compare(
           { what: '304 p50, paced', against: 'Koa + one select', unit: 'ms', goal: { of: 'ratio', atMost: 1.3 } },
           values.notModified,
           values.select,
         ),
-        compare({ what: '304 p50, paced', against: 'DBOS', unit: 'ms' }, values.notModified, values.dbos),
         compare({ ...row, against: 'itself (noise)' }, values.again, values.get),
       ],
     };

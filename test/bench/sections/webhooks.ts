@@ -3,8 +3,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT } from '../../../src/package';
 import type { TestSeller } from '../../support/stack';
-import { startPeer } from '../arms/peer';
-import { type Receiver, arrivalKey, startReceiver } from '../arms/receiver';
+import { type Receiver, startReceiver } from '../arms/receiver';
 import { type Service, startService } from '../arms/service';
 import { insertClosedOrders } from '../insert-orders';
 import { closedLoop, paced } from '../load';
@@ -69,7 +68,6 @@ export const webhooks: Section = {
     for (let block = 0; block < bench.blocks; block++) {
       for (const beside of shuffled(chosen, bench.random)) values.get(beside.name)!.push(await measure(bench, beside));
     }
-    const boss = await pgBoss(bench);
     const p99s = (name: string): number[] => values.get(name)!.map((value) => value.p99);
     const alone = p99s('alone');
     const row = { what: "healthy seller's webhook, p99", unit: 'ms' as const };
@@ -85,11 +83,6 @@ export const webhooks: Section = {
               alone,
             ),
           ),
-        compare(
-          { what: 'webhook p50, alone', against: 'pg-boss', unit: 'ms' },
-          values.get('alone')!.map((value) => value.p50),
-          boss,
-        ),
       ],
     };
   },
@@ -109,25 +102,4 @@ async function measure(bench: Bench, { prepare }: Beside): Promise<{ p50: number
   ]);
   await Promise.all([service.stop(), good.stop(), bad.stop()]);
   return { p50: p50(webhook), p99: p99(webhook) };
-}
-
-/** pg-boss polls: its shortest interval is half a second. */
-async function pgBoss(bench: Bench): Promise<number[]> {
-  const boss = await startPeer(bench.servers, 'pg-boss');
-  const receiver = await startReceiver();
-  const seconds = sizeOf(bench, 6, 4);
-  const medians: number[] = [];
-  for (let block = 0; block < bench.blocks; block++) {
-    const times: number[] = [];
-    await paced(PER_SECOND, PER_SECOND * seconds, async () => {
-      const id = await boss.create(receiver.url);
-      await boss.change(id, 1);
-      const answered = performance.now();
-      await receiver.allArrived([id], 1);
-      times.push(Math.max(receiver.arrivals.get(arrivalKey(id, 1))! - answered, 0));
-    });
-    medians.push(p50(times));
-  }
-  await Promise.all([boss.stop(), receiver.stop()]);
-  return medians;
 }

@@ -44,6 +44,11 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
   async transition_not_allowed(stack) {
     return stack.api.progress(await openOrder(stack), 'completed');
   },
+  async no_webhook_url(stack) {
+    await openOrder(stack, { webhook_url: null }, ['signup_started']);
+    const { body } = await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/webhook_event/?limit=1`);
+    return stack.api.call('POST', `${BASE}/webhook_event/${body.data[0].id}/resend/`);
+  },
   async resend_in_progress(stack) {
     const { api, seller } = stack;
     const resend = () =>

@@ -87,6 +87,29 @@ test('webhooks resend with a filter refuses to run beside the resend of many tha
   }
 });
 
+test('webhook-endpoint set replaces the URL of an order, whose webhooks webhooks resend --order then sends there', async () => {
+  const [id] = await exhaustedOrders(1);
+  receiver.answerWith(200);
+  const url = `${receiver.url}?replaced`;
+  const set = (...options: string[]) => ['webhook-endpoint', 'set', stack.seller.id, ...options];
+  for (const [options, error] of [
+    [[], /pass --url <url> or --no-url/],
+    [['--url', 'nonsense'], /--url must be an absolute/],
+    [['--no-url', '--replaces', receiver.url], /must have a url if it replaces others/],
+  ] as const)
+    expectError(await runCli(set(...options), stack.env), 2, error);
+  expect(await json(...set('--url', url, '--replaces', receiver.url))).toMatchObject({ url, replaces: [receiver.url] });
+  const shown = await json('webhook-endpoint', 'show', stack.seller.id);
+  expect(shown.endpoints[0]).toMatchObject({ origin: new URL(url).origin, state: 'failing' });
+  const plain = await runCli(['webhooks', 'list', '--order', id!], stack.env);
+  expect(plain.stdout).toMatch(/Your server answered 500\. +http:\/\/127\.0\.0\.1:\d+ failing/);
+  const resend = ['webhooks', 'resend', '--order', id!, '--seller', stack.seller.id];
+  expect((await runCli(resend, stack.env, 'no\n')).stderr).toContain('Resend 1 webhooks of');
+  expect(await json(...resend, '--yes')).toMatchObject({ resending: 1 });
+  await until(async () => (await exhaustedWebhooks()) === 0, 'the webhook is delivered');
+  expect(await json(...set('--no-url'))).toMatchObject({ url: null, replaces: [] });
+});
+
 test('webhooks resend resends nothing if one of the ids is unknown', async () => {
   await exhaustedOrders(1);
   const [{ id }] = await json('webhooks', 'list', '--limit', '1');

@@ -51,6 +51,15 @@ test('listen forwards new webhooks once, in order, with the bytes that the servi
   ]);
 });
 
+test('listen forwards the webhooks of an order without a webhook_url', async () => {
+  const running = listen(['--forward-to', local.url]);
+  await until(() => running.output().includes('Forwarding'), 'listen is ready');
+  await openOrder(stack, { reference: 'INV-0' }, ['signup_started']);
+  await until(() => running.output().includes('INV-0: CREATED -> PENDING: '), 'the webhook is forwarded');
+  running.child.kill('SIGTERM');
+  await running.exited;
+});
+
 test('listen reports a receiver that is not running and continues', async () => {
   const running = listen(['--forward-to', `http://127.0.0.1:${await freePort()}/`]);
   await until(() => running.output().includes('Forwarding'), 'listen is ready');

@@ -6,12 +6,12 @@ import { type OldData, deleteOldData, overdueSeconds } from '../../../src/db/old
 import { type Retention, oldDataOf } from '../../../src/db/retention';
 import { markRowBehind } from '../../../src/db/save-order';
 import { insertSeller } from '../../../src/db/sellers';
-import { recordAttempt } from '../../../src/db/webhook-events';
 import { createDeletion } from '../../../src/orders/background/delete-old-data';
 import { registry } from '../../../src/telemetry/metrics';
 import type { Order, OrderEvent } from '../../../src/domain/order';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { applyEvents } from '../../support/domain-orders';
+import { DELIVERED, makeAttempt } from '../../support/new-attempts';
 import { insertNewOrder, saveChanges } from '../../support/new-orders';
 import { parseMetrics } from '../../support/prometheus';
 import { until } from '../../support/until';
@@ -42,7 +42,7 @@ async function orderOf(
   const order = await insertNewOrder(db, { sellerId, sandbox }, { idempotency });
   await db.query('delete from start_request where order_id = $1', [order.id]);
   const webhooks = events.length === 0 ? [] : await saveChanges(db, applyEvents(order, ...events));
-  if (delivered) for (const { id } of webhooks) await attempt(order.id, id);
+  if (delivered) for (const { id } of webhooks) await makeAttempt(database.db, id, DELIVERED);
   for (const [table, column] of [
     ['orders', 'id'],
     ['webhook_event', 'order_id'],
@@ -54,13 +54,6 @@ async function orderOf(
     );
   return order;
 }
-
-const attempt = (orderId: string, webhookId: string) =>
-  recordAttempt(database.db, {
-    ...{ webhookId, orderId, isScheduled: true, at: new Date(), state: 'delivered', delayMs: null },
-    ...{ status: 200, error: null, errorDetail: null, address: null, durationMs: 1, connectedMs: 1, headersMs: 1 },
-    ...{ responseBody: 'thank you', hasStaticHeaders: false },
-  });
 
 /** The rows of an order in each table that has some. */
 async function rowsOf({ id }: Order): Promise<Record<string, number>> {

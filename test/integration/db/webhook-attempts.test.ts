@@ -88,8 +88,9 @@ describe('a resend', () => {
       const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
       await makeAttempt(database.db, ids[0]!, { ...DELIVERED, state });
       await makeAttempt(database.db, ids[0]!, { ...GONE, isScheduled: false });
-      await saveChanges(database.db, applyEvents(order, 'approved'));
-      expect(await statesOf(order.id)).toEqual(['disabled', 'disabled']);
+      const [later] = await saveChanges(database.db, applyEvents(order, 'approved'));
+      expect(await statesOf(order.id)).toEqual(['disabled', 'pending']);
+      expect(await findWebhookEvent(database.db, later!.id)).toMatchObject({ isDisabled: true });
     },
   );
 
@@ -98,7 +99,7 @@ describe('a resend', () => {
     await makeAttempt(database.db, ids[0]!, GONE);
     await makeAttempt(database.db, ids[0]!, { ...DELIVERED, isScheduled: false });
     await saveChanges(database.db, applyEvents(order, 'completed'));
-    expect(await statesOf(order.id)).toEqual(['delivered', 'disabled', 'pending']);
+    expect(await findWebhookEvent(database.db, ids[1]!)).toMatchObject({ isDisabled: false });
   });
 });
 
@@ -120,13 +121,20 @@ test('an event that yields to a later one is exhausted and has no next attempt',
   expect(await findWebhookEvent(database.db, ids[0]!)).toMatchObject({ state: 'exhausted', steps: 1, waitMs: null });
 });
 
-test('a 410 disables all pending events of its order and no events of other orders', async () => {
+test('a 410 disables its URL for the pending events of its order and for no events of other orders', async () => {
   const { order, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved', 'cancel');
   const other = await orderWithWebhooks(database.db, 'signup_started');
   await makeAttempt(database.db, ids[0]!, DELIVERED);
   await makeAttempt(database.db, ids[1]!, GONE);
-  expect(await statesOf(order.id)).toEqual(['delivered', 'disabled', 'disabled']);
-  expect(await statesOf(other.order.id)).toEqual(['pending']);
+  expect(await statesOf(order.id)).toEqual(['delivered', 'disabled', 'pending']);
+  const isDisabled = async (id: string) => (await findWebhookEvent(database.db, id))!.isDisabled;
+  expect([await isDisabled(ids[2]!), await isDisabled(other.ids[0]!)]).toEqual([true, false]);
+  // Another URL has not answered 410.
+  await database.db.query(
+    `update seller set webhook_url = 'https://new.example/', webhook_replaces = '{https://shop.example}' where id = $1`,
+    [order.sellerId],
+  );
+  expect(await isDisabled(ids[2]!)).toBe(false);
 });
 
 test('the timeline of an order gets its entries in the order in which they are recorded', async () => {

@@ -177,6 +177,20 @@ test('an event older than four days no longer waits for its endpoint', async () 
   expect((await failureOf(worker.send({ webhookId: old!, hasSuccessor: false }))).message).toBe('attempt 1: timeout');
 });
 
+test('a webhook whose URL was removed, or has answered 410, ends without an attempt, and a resend sends nothing', async () => {
+  const worker = createWorker();
+  const [id, other] = await events('signup_started', 'approved');
+  answer = GONE;
+  expect(await worker.send({ webhookId: id, hasSuccessor: true })).toBe('disabled');
+  expect(await worker.send({ webhookId: other!, hasSuccessor: false })).toBe('disabled');
+  const [removed] = await events('signup_started');
+  await database.db.query('update orders set webhook_url = null');
+  expect(await worker.send({ webhookId: removed, hasSuccessor: false })).toBe('disabled');
+  await worker.resend(removed);
+  expect(sent).toEqual([id]);
+  expect(exhausted).toEqual([other, removed]);
+});
+
 test('a delivery that finds no free slot of its seller leaves the probe of the endpoint to the next one', async () => {
   const worker = createWorker(1, 0);
   answer = TIMEOUT;
@@ -193,7 +207,7 @@ test('a delivery that finds no free slot of its seller leaves the probe of the e
   await setUrl('https://another-endpoint.example');
   const running = worker.resend(id);
   await until(() => sent.length === 4, 'the attempt has begun');
-  await setUrl(url);
+  await setUrl(url!);
   const { message } = await failureOf(worker.send({ webhookId: other!, hasSuccessor: false }));
   expect(message).toBe('the seller has as many attempts running as it may have');
   finish(OK);

@@ -261,5 +261,5 @@ test('an order without a webhook URL and the cancel of an UNSUCCESSFUL order sen
   await stack.api.cancel(id);
   expect(await timelineOf(stack, id)).toHaveLength(3);
   expect(await eventsOf(id)).toHaveLength(1);
-  expect(await eventsOf(withoutUrl)).toEqual([]);
+  expect(await eventsOf(withoutUrl)).toMatchObject([{ state: 'disabled', attempts: 0 }]);
 });

@@ -132,6 +132,12 @@ describe('a webhook URL in production', () => {
   });
 });
 
+test('a webhook URL with a letter such as ü is accepted after thousands of checks in the same process', () => {
+  const url = 'https://bücher.example/';
+  const refused = Array.from({ length: 20_000 }, () => checkWebhookUrl(url, production)).filter(Boolean);
+  expect(refused).toEqual([]);
+});
+
 describe('a webhook URL under a wider policy', () => {
   test('can use http on ports 80, 443 and from 1024, at public addresses only', () => {
     for (const port of ['', ':443', ':8080']) {

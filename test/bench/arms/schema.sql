@@ -1,4 +1,4 @@
--- The tables of the peers and of the bare Temporal arms: what an order of the service stores at least.
+-- The tables of the arms besides the service: what an order of the service stores at least.
 create table orders (
   id uuid primary key,
   reference text not null unique,
