@@ -1,7 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { isUuid } from '../domain/text';
-import { readLastPoll } from './server';
 
 /** For a call, such as a page of a list. */
 const TIMEOUT_MS = 10_000;
@@ -43,6 +42,19 @@ export interface ListedRun {
 /** Counts the open runs whose workflow tasks keep failing or timing out. */
 export async function countStuckRuns({ workflow }: Client, kind: RunKind): Promise<number> {
   return (await workflow.count(stuckOf(kind))).count;
+}
+
+/**
+ * Returns the time by Temporal's clock, in ms since 1970, which can differ from this machine's: when a worker has last
+ * polled a queue for workflow tasks. A poll takes up to a minute. Undefined if none has polled within minutes.
+ */
+async function readLastPoll(client: Client, taskQueue: string): Promise<number | undefined> {
+  const { pollers } = await client.workflowService.describeTaskQueue({
+    namespace: client.options.namespace,
+    taskQueue: { name: taskQueue },
+  });
+  const seconds = Math.max(0, ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0)));
+  return seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /**

@@ -81,17 +81,3 @@ export async function countPollers(client: Client, name: string): Promise<number
   const active = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= since);
   return new Set(active.map(({ identity }) => identity)).size;
 }
-
-/**
- * Returns the time by Temporal's clock, in ms since 1970, which can differ from this machine's: when a worker has last
- * polled a queue for workflow tasks. A poll takes up to a minute. Undefined if none has polled within minutes.
- */
-export async function readLastPoll(client: Client, taskQueue: string): Promise<number | undefined> {
-  const { pollers } = await client.workflowService.describeTaskQueue({
-    namespace: client.options.namespace,
-    taskQueue: { name: taskQueue },
-    taskQueueType: TASK_QUEUE_TYPE_WORKFLOW,
-  });
-  const seconds = Math.max(0, ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0)));
-  return seconds > 0 ? seconds * 1000 : undefined;
-}
