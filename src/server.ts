@@ -50,7 +50,8 @@ export async function startServer(
   const lenders = lendersOf(config);
   const { sandbox } = lenders;
   const payments = guardPayments(paymentProvidersOf(config, db), { log });
-  const providers = { payments, hasLiveLender: lenders.live !== undefined };
+  const hasLiveLender = lenders.live !== undefined;
+  const providers = { payments, hasLiveLender, settlesLater: lenders.live?.settlementOf !== undefined };
   const deps = {
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),

@@ -16,7 +16,7 @@ import { type HttpServer, listen } from './api/http-server';
 import { oldCheckoutDataOf } from './checkout/db/old-checkout-data';
 import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/temporal/background-jobs';
 import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
-import { guardLenders } from './checkout/lender/guard-lenders';
+import { guardLenders, guardSettlements } from './checkout/lender/guard-lenders';
 import { guardPayments } from './checkout/payments/guard-payments';
 import { createOrderCore } from './checkout/order-core';
 import { type Config, loadConfig } from './config';
@@ -219,6 +219,7 @@ function createWorkers(
         activities: createCheckoutActivities({
           db,
           callLender: guardLenders(lendersOf(config), { log }),
+          lenderSettlements: guardSettlements(lendersOf(config), log),
           payments: guardPayments(paymentProvidersOf(config, db), { log }),
           core: createOrderCore({ db, workflows }),
           checkoutBaseUrl: config.checkoutBaseUrl,

@@ -11,7 +11,7 @@ import { GUIDES, docsRoutes } from './docs-routes';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
-import { answerUnrouted } from './paths';
+import { allowAnyOrigin, answerUnrouted } from './paths';
 import { renderProblems, signResponses } from './responses';
 import type { RateLimits } from './rate-limit';
 import { requestTelemetry } from './request-telemetry';
@@ -53,6 +53,7 @@ export function createApp(options: AppOptions): Koa<State> {
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems(api.publicUrl));
+  app.use(allowAnyOrigin);
   app.use(options.limitHeaders);
   app.use(healthRoutes(health).routes());
   const authenticate = createAuthentication(deps.db, limits);

@@ -4,7 +4,7 @@ import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderRules } from '../contracts/fields';
 import type { StoredOrder } from '../db/find-orders';
 import type { Seller } from '../db/sellers';
-import type { Order } from '../domain/order';
+import { type Order, settlementOf } from '../domain/order';
 import {
   createOrderRequestSchema,
   idempotencyKeySchema,
@@ -121,7 +121,7 @@ export function orderRoutes(
     ctx.body = { data: { seller_id: id, seller_name: name } };
   });
 
-  router.get('/seller/:sellerId/repayment_example', allowAnyOrigin, authenticate('none'), async (ctx) => {
+  router.get('/seller/:sellerId/repayment_example', authenticate('none'), async (ctx) => {
     const { amount } = validateQuery(repaymentSchema, ctx.query);
     const data = await retrieveRepaymentExample(deps, quote, (ctx.params.sellerId ?? '').toLowerCase(), amount);
     ctx.set('Cache-Control', `public, max-age=${REPAYMENT_EXAMPLE_AGE_S}`);
@@ -161,12 +161,6 @@ function sendCsv(ctx: Context, pieces: AsyncGenerator<string>): void {
   );
 }
 
-/** Browsers of the shop's customers read the example of repayments, and its errors, such as a 429. They have no key. */
-const allowAnyOrigin: RouteMiddleware = async (ctx, next) => {
-  ctx.set('Access-Control-Allow-Origin', '*');
-  await next();
-};
-
 /** A schema for each pair of account settings: to make one takes longer than to check a request. */
 function createSchemas(rules: OrderRules) {
   const schemas = new Map<string, ReturnType<typeof createOrderRequestSchema>>();
@@ -179,14 +173,15 @@ function createSchemas(rules: OrderRules) {
   };
 }
 
-const etagOf = ({ version }: Order): string => `"${version}"`;
+/** A settlement comes without a new version. */
+const etagOf = (order: Order): string => `"${order.version}${settlementOf(order) ? '-settled' : ''}"`;
 
 /** The versions that If-Match names; undefined without the header, or if it names any. A weak ETag never matches. */
 function ifMatchOf(ctx: Context): number[] | undefined {
   const header = ctx.get('If-Match').trim();
   if (header === '' || header === '*') return undefined;
   return header.split(',').flatMap((etag) => {
-    const [, version] = /^"(\d{1,9})"$/.exec(etag.trim()) ?? [];
+    const [, version] = /^"(\d{1,9})(?:-settled)?"$/.exec(etag.trim()) ?? [];
     return version === undefined ? [] : [Number(version)];
   });
 }

@@ -5,6 +5,8 @@ import { Problem } from '../contracts/problem';
 import type { Context } from './context';
 
 const MINUTE_MS = 60_000;
+/** An answer counts as one more request for each of these. */
+const ANSWER_BYTES = 16_384;
 /** The requests for one pay link from all networks together, as a multiple of those from one. */
 const NETWORKS = 10;
 /**
@@ -45,14 +47,31 @@ export function createRateLimits(settings: RateLimitSettings) {
   const applicants = createLimiter('applicant', settings.windowMs);
   const codes = createLimiter('code', 60 * MINUTE_MS);
 
+  /** @throws Problem `rate_limited` after a second */
+  async function countAddress(ctx: Ctx, cost = 1): Promise<void> {
+    try {
+      await count(ctx, addresses, clientNetwork(ctx.ip), settings.address, cost);
+    } catch (error) {
+      await delayAnswer();
+      throw error;
+    }
+  }
+
   return {
-    /** @throws Problem `rate_limited` after a second */
-    async countAddress(ctx: Ctx): Promise<void> {
+    countAddress,
+
+    /**
+     * Runs a lookup for a request that may turn out to count against its address: it counts for as long as it runs.
+     * @throws Problem `rate_limited` after a second, without the lookup
+     */
+    async whileCounted<T>(ctx: Ctx, lookUp: () => Promise<T>): Promise<T> {
+      const network = clientNetwork(ctx.ip);
+      const { consumedPoints } = await addresses.penalty(network);
+      if (consumedPoints > settings.address) await countAddress(ctx, 0);
       try {
-        await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
-      } catch (error) {
-        await delayAnswer();
-        throw error;
+        return await lookUp();
+      } finally {
+        await addresses.reward(network);
       }
     },
 
@@ -71,6 +90,17 @@ export function createRateLimits(settings: RateLimitSettings) {
         const limit = caller.kind === 'checkout' ? settings.checkoutKey : settings.key;
         await count(ctx, keys, apiKey, limit, cost);
       }
+    },
+
+    networkOf: ({ ip }: Pick<Ctx, 'ip'>): string => clientNetwork(ip),
+
+    /** Counts a large answer to a caller. It is sent, whatever the limit. */
+    async countAnswer(ctx: Ctx & Pick<Context, 'state' | 'remove'>, bytes: number): Promise<void> {
+      const cost = Math.floor(bytes / ANSWER_BYTES);
+      if (cost === 0 || !ctx.state.caller) return;
+      ctx.remove('RateLimit-Policy');
+      ctx.remove('RateLimit');
+      await this.countCaller(ctx, cost).catch(() => undefined);
     },
 
     /**

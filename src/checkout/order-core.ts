@@ -1,8 +1,8 @@
 import { isProblem } from '../contracts/problem';
 import { findOrder, findSellerOfPayLink } from '../db/find-orders';
 import type { Db } from '../db/pool';
-import { holdOrder } from '../db/save-order';
-import type { Actor, ProgressEvent, Order, PaymentTerm } from '../domain/order';
+import { holdOrder, recordSettlement } from '../db/save-order';
+import type { Actor, ProgressEvent, Order, PaymentTerm, Settlement } from '../domain/order';
 import { reportProgress } from '../orders/change-order';
 import { notFound, requireOrderByPayLink, requireOrder } from '../orders/read-order';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
@@ -35,6 +35,8 @@ export interface OrderCore {
   report(orderId: string, event: ProgressEvent, by?: ReportedBy): Promise<void>;
   /** Keeps an order from expiring before a time. */
   holdExpiry(orderId: string, until: Date): Promise<void>;
+  /** Records how the seller is paid, once. Sellers see it when the order is SUCCESSFUL. */
+  recordSettlement(orderId: string, settlement: Settlement): Promise<void>;
 }
 
 export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): OrderCore {
@@ -52,5 +54,6 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
       }
     },
     holdExpiry: (orderId, until) => holdOrder(db, orderId, until),
+    recordSettlement: (orderId, settlement) => recordSettlement(db, orderId, settlement),
   };
 }

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Environment } from '../config';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { finishAction, insertAction } from '../db/operator-actions';
+import { addActionDetails, finishAction, insertAction } from '../db/operator-actions';
 import type { Db } from '../db/pool';
 import { reasonOf } from './cli-error';
 
@@ -17,6 +17,7 @@ const READ_ONLY = new Set([
   'order list',
   'order export',
   'order timeline',
+  'customer export',
   'payment list',
   'webhooks list',
   'webhook-endpoint show',
@@ -31,6 +32,8 @@ export interface Audit {
   /** Also the request id of what the command causes; undefined if it changes nothing. */
   actionId: string | undefined;
   begin: (command: Command) => Promise<void>;
+  /** Adds what the command did to its record. */
+  addDetails: (details: Record<string, unknown>) => Promise<void>;
   /** @throws if Postgres has refused the record: then the command changes nothing */
   assertRecorded: () => void;
   end: (error?: unknown) => Promise<void>;
@@ -44,7 +47,7 @@ export function createAudit(env: Environment, db: () => Db): Audit {
       if (refusal !== undefined) throw refusal;
     },
     async begin(command) {
-      const options = command.opts();
+      const options = withoutNames(command.opts());
       if (isReadOnly(command)) return;
       const id = randomUUID();
       const operator = operatorName(command, env);
@@ -58,6 +61,9 @@ export function createAudit(env: Environment, db: () => Db): Audit {
         refusal = error as Error;
       }
     },
+    async addDetails(details) {
+      if (this.actionId !== undefined) await addActionDetails(db(), this.actionId, details);
+    },
     async end(error) {
       if (this.actionId === undefined) return;
       // The command has done its work: an outcome that cannot be recorded stays `started`.
@@ -65,6 +71,12 @@ export function createAudit(env: Environment, db: () => Db): Audit {
     },
   };
 }
+
+/** Options that name a person. The record is kept for ever, so it does not have their values. */
+const NAMES = new Set(['email', 'company', 'contactEmail']);
+
+const withoutNames = (options: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(options).map(([name, value]) => [name, NAMES.has(name) ? '…' : value]));
 
 /** True if the command changes nothing, with the options that were passed. */
 export function isReadOnly(command: Command): boolean {

@@ -5,6 +5,7 @@ import { printable } from './arguments';
 import { addAuditCommand } from './audit-command';
 import { addEncryptionCommands } from './encryption-commands';
 import { addCheckoutKeyCommands, addSellerKeyCommands } from './key-commands';
+import { addCustomerCommands } from './erase-commands';
 import { addOrderCommands } from './order-commands';
 import { addPaymentCommands } from './payment-commands';
 import { addReconcileCommand } from './reconcile';
@@ -47,6 +48,7 @@ export function createProgram(services: Services, onCommand: (command: Command) 
   addSellerKeyCommands(program, services);
   addCheckoutKeyCommands(program, services);
   addOrderCommands(program, services);
+  addCustomerCommands(program, services);
   addPaymentCommands(program, services);
   addWebhookCommands(program, services);
   addReconcileCommand(program, services);

@@ -12,6 +12,7 @@ import { generateWebhookSecret } from '../webhooks/sign';
 import { type AccountOptions, addAccountOptions, toAccountSettings } from './account-options';
 import { uuid } from './arguments';
 import { UsageError } from './cli-error';
+import { addSellerErase } from './erase-commands';
 import { type Row, print, toMode } from './output';
 import { requireAccount, sellerNotFound } from './selection';
 import type { Services } from './services';
@@ -33,6 +34,7 @@ export function addSellerCommands(program: Command, services: Services): void {
     disabled: false,
     description: "accept a disabled seller's keys again, except those that were revoked",
   });
+  addSellerErase(seller, services);
 }
 
 function addCreate(seller: Command, services: Services): void {

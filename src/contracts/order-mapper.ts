@@ -1,5 +1,5 @@
 import { penceToPounds } from '../domain/money';
-import { type Order, type OrderFacts, PAYMENT_TERMS, type Pricing } from '../domain/order';
+import { type Order, type OrderFacts, PAYMENT_TERMS, type Pricing, settlementOf } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import type { CreatedOrderBody, OrderBody, PricingBody } from './order-schemas';
 import type { CreateOrderRequest } from './request-schemas';
@@ -55,6 +55,7 @@ export function toCreatedOrderBody(order: OrderFacts, checkoutBaseUrl: string): 
 }
 
 export function toOrderBody(order: Order, checkoutBaseUrl: string): OrderBody {
+  const settlement = settlementOf(order);
   return {
     id: order.id,
     amount: penceToPounds(order.amountPence),
@@ -74,6 +75,13 @@ export function toOrderBody(order: Order, checkoutBaseUrl: string): OrderBody {
     ...(order.expiresAt !== null && { expires_at: order.expiresAt }),
     ...(order.cancelledAt !== null && { cancelled_at: order.cancelledAt }),
     ...(order.completedAt !== null && { completed_at: order.completedAt }),
+    ...(settlement && {
+      settlement: {
+        reference: settlement.reference,
+        fee: penceToPounds(settlement.feePence),
+        payout_date: settlement.payoutDate,
+      },
+    }),
     ...(order.unsuccessfulReason !== null && { unsuccessful_reason: order.unsuccessfulReason }),
     ...(order.paymentTerm !== null && { payment_term: order.paymentTerm }),
     ...(order.source !== null && { source: order.source }),

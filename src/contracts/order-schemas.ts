@@ -121,6 +121,19 @@ export type CreatedOrderBody = z.infer<typeof createdOrderSchema>;
 
 const metaDataBody = z.record(z.string(), z.unknown()).meta({ id: 'MetaData', description: 'Custom data of the shop' });
 
+const settlementSchema = z
+  .object({
+    reference: text('Reference of the payout at the lender or the bank', 'PO-2026-11-1042'),
+    fee: pounds('What is deducted from the amount, in pounds (GBP)', 12.35),
+    payout_date: z.iso.date().meta({ description: 'When you are paid, ISO 8601', examples: ['2026-11-23'] }),
+  })
+  .meta({
+    id: 'Settlement',
+    description:
+      'How you are paid for a SUCCESSFUL order; omitted until the lender or the bank has named it, and it is never changed. If ' +
+      'it comes after the completion, no webhook is sent, and `updated_at` stays the same.',
+  });
+
 /** The order in responses to retrieve, cancel and progress requests, and in webhooks. */
 export const orderSchema = z
   .object({
@@ -162,6 +175,7 @@ export const orderSchema = z
         'sets it too.',
     }),
     completed_at: timestamp.optional().meta({ description: 'When the order became SUCCESSFUL; omitted until then' }),
+    settlement: settlementSchema.optional(),
     unsuccessful_reason: unsuccessfulReason.optional(),
     payment_term: paymentTerm.optional().meta({
       description: 'How the customer pays, as the checkout last reported it; omitted until then',

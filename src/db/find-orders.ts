@@ -52,11 +52,12 @@ export const CHANGE_COLUMNS: Columns<OrderChange> = {
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
 const ORDER_COLUMNS = `${selectionOf(FACT_COLUMNS)}, ${isoOf('expires_at')} as "expiresAt", ${isoOf('held_until')} as "heldUntil",
-  not exists (select from start_request s where s.order_id = o.id) as started, behind_version as "behindVersion",
+  not exists (select from start_request s where s.order_id = o.id) as started, behind_version as "behindVersion", settlement,
   (select json_agg(${jsonOf({ ...CHANGE_COLUMNS, at: isoOf('at') })} order by version)
    from order_timeline t where t.order_id = o.id and version is not null) as changes`;
 
-type OrderRow = OrderFacts & Pick<StoredOrder, 'expiresAt' | 'heldUntil' | 'started' | 'behindVersion' | 'changes'>;
+type OrderRow = OrderFacts &
+  Pick<StoredOrder, 'expiresAt' | 'heldUntil' | 'started' | 'behindVersion' | 'settlement' | 'changes'>;
 
 /** The timeline has the state: the columns of the row are for searches and for saves. */
 const toStoredOrder = ({ expiresAt, changes, ...row }: OrderRow): StoredOrder => ({

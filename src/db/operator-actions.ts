@@ -26,6 +26,11 @@ export async function insertAction(db: DbClient, action: OperatorAction): Promis
   ]);
 }
 
+/** Adds fields to the arguments of an action. */
+export async function addActionDetails(db: DbClient, id: string, details: object): Promise<void> {
+  await db.query('update operator_action set arguments = arguments || $2 where id = $1', [id, JSON.stringify(details)]);
+}
+
 /**
  * Records the outcome. An action that is in the log as started is logged again.
  * @param error null if the command succeeded

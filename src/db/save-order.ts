@@ -1,6 +1,6 @@
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import type { StatusWebhook } from '../contracts/webhook-mapper';
-import { type Order, type OrderChange, type OrderFacts, creation, stateOf } from '../domain/order';
+import { type Order, type OrderChange, type OrderFacts, type Settlement, creation, stateOf } from '../domain/order';
 import type { RequestContext } from '../domain/request-context';
 import { CHANGE_COLUMNS, FACT_COLUMNS } from './find-orders';
 import { type Db, type DbClient, runStatement } from './pool';
@@ -61,7 +61,7 @@ export async function insertOrder(
     }),
   });
   const [dated] = rows;
-  return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt) };
+  return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt), settlement: null };
 }
 
 /** Deletes the start requests of orders whose workflows are started. */
@@ -148,6 +148,11 @@ export async function insertRefusal(db: DbClient, refusal: Refusal): Promise<boo
  */
 export async function holdOrder(db: DbClient, orderId: string, until: Date): Promise<void> {
   await db.query('update orders set held_until = greatest(held_until, $2) where id = $1', [orderId, until]);
+}
+
+/** Records how the seller is paid. The first settlement stays: a seller may have booked it. */
+export async function recordSettlement(db: DbClient, orderId: string, settlement: Settlement): Promise<void> {
+  await db.query('update orders set settlement = $2 where id = $1 and settlement is null', [orderId, settlement]);
 }
 
 /**

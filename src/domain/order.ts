@@ -134,8 +134,25 @@ export interface OrderState {
   changes: readonly OrderChange[];
 }
 
+/** How the seller is paid for a SUCCESSFUL order, as the lender or the bank names it. */
+export interface Settlement {
+  /** By which the seller finds the payout. */
+  reference: string;
+  /** What is deducted from the amount. */
+  feePence: number;
+  /** ISO 8601. */
+  payoutDate: string;
+}
+
 /** An order at one version. */
-export interface Order extends OrderFacts, OrderState {}
+export interface Order extends OrderFacts, OrderState {
+  /** Null until it is known. It changes no version: it can come long after the last change. */
+  settlement: Settlement | null;
+}
+
+/** The settlement, as sellers see it. It may be known before the order completes, which it then may not. */
+export const settlementOf = ({ status, settlement }: Order): Settlement | null =>
+  status === 'SUCCESSFUL' ? settlement : null;
 
 /** The change that made `version`. */
 export interface OrderChange {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkAnswer, checkOffer } from '../../src/checkout/lender/check-answer';
+import type { Settlement } from '../../src/domain/order';
+import { checkAnswer, checkOffer, checkSettlement } from '../../src/checkout/lender/check-answer';
 import type { Applicant, LenderDecision } from '../../src/checkout/domain/application';
 import {
   type Lender,
@@ -154,6 +155,18 @@ export function lenderChecks(kit: LenderKit): Check[] {
     },
   ];
 
+  if (lender.settlementOf)
+    checks.push({
+      title: 'the settlement of an agreed application is valid once it is known, and stays the same',
+      async run() {
+        const application = newApplication(applicants.approved);
+        await decisionOn(application);
+        const settlement = async () =>
+          checkSettlement(await lender.settlementOf?.(application, new AbortController().signal));
+        mustStay(await settlement(), await settlement());
+      },
+    });
+
   const { declined, failed, referred, action_required: acting } = applicants;
   if (declined)
     checks.push({
@@ -190,6 +203,11 @@ export function lenderChecks(kit: LenderKit): Check[] {
       },
     });
   return checks;
+}
+
+/** @param first undefined if it was not known then */
+export function mustStay(first: Settlement | undefined, second: Settlement | undefined): void {
+  must(!first || isDeepStrictEqual(first, second), 'a repeated question names another settlement');
 }
 
 /** @throws Error if the message contains data of the applicant */

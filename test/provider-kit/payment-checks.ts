@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type PaymentStatus, isInProgress } from '../../src/checkout/domain/payment';
-import { checkPage } from '../../src/checkout/lender/check-answer';
+import { checkPage, checkSettlement } from '../../src/checkout/lender/check-answer';
 import type { PaymentProvider } from '../../src/checkout/payments/payment-provider';
 import { type Check, must, poll } from './checks';
+import { mustStay } from './lender-checks';
 
 /** An adapter to check, and what a test customer does on the bank's page. */
 export interface PaymentKit {
@@ -44,7 +45,27 @@ export function paymentChecks({ provider, approve, timeoutMs = TIMEOUT_MS }: Pay
     return id;
   }
 
+  const settlements: Check[] = [
+    {
+      title: 'the settlement of a paid payment is valid once it is known, and stays the same',
+      async run() {
+        const id = await paid();
+        const settlement = async () => checkSettlement(await provider.settlementOf?.(id));
+        mustStay(await settlement(), await settlement());
+      },
+    },
+    {
+      title: 'a payment that is not paid has no settlement',
+      async run() {
+        const id = randomUUID();
+        await start(id);
+        must((await provider.settlementOf?.(id)) === undefined, 'it has one');
+      },
+    },
+  ];
+
   return [
+    ...(provider.settlementOf ? settlements : []),
     {
       title: 'the pages can name the provider, who regulates it, and its banks',
       run() {

@@ -33,6 +33,7 @@ export const FACTS: OrderFacts = {
 export const ORDER: Order = {
   ...FACTS,
   ...stateOf([creation({ actor: 'seller', channel: 'api' }, CREATED_AT)], null),
+  settlement: null,
 };
 
 /** Returns the time this many minutes after an order was created. */

@@ -56,6 +56,8 @@ export interface Order extends CreatedOrderBody {
   cancelled_at?: string | undefined;
   /** When it became SUCCESSFUL. */
   completed_at?: string | undefined;
+  /** How you are paid, once the lender or the bank has named it. */
+  settlement?: { reference: string; fee: number; payout_date: string } | undefined;
   /** How the customer chose to pay. */
   payment_term?: PaymentTerm | undefined;
   unsuccessful_reason?: Open<'declined' | 'failed' | 'expired' | 'cancelled'> | undefined;

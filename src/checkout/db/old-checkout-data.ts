@@ -1,4 +1,5 @@
 import { AGE, type OldData } from '../../db/old-data';
+import type { DbClient } from '../../db/pool';
 
 /**
  * SQL, true if something of the application `a` of the order `o` is kept. An agreement is, because its instalments are
@@ -44,4 +45,44 @@ export function oldCheckoutDataOf(retention: { applicationRetentionMs: number; s
       change: 'deleted as (delete from sandbox_payment where id in (select id from due))',
     },
   ];
+}
+
+/** Deletes the personal data in the applications of closed orders at once. */
+export async function eraseApplications(client: DbClient, orderIds: readonly string[]): Promise<void> {
+  await client.query(
+    `with due as (
+       select a.id, ${KEPT} from application a join checkout_order o on o.id = a.order_id
+       where a.order_id = any($1::uuid[]) and a.purged_at is null
+     ), ${DELETE_PERSONAL_DATA} select`,
+    [orderIds],
+  );
+}
+
+/** Finds the orders with an application of a customer, until its personal data is deleted. */
+export async function findOrdersOfCustomer(
+  db: DbClient,
+  { email, company }: { email?: string | undefined; company?: string | undefined },
+): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `select order_id as id from application where ${email === undefined ? 'company_number = $1' : 'lower(email) = lower($1)'}`,
+    [email ?? company],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** What the hosted checkout stores with an order, as its rows. */
+export async function exportCheckout(db: DbClient, orderId: string): Promise<object> {
+  const { rows } = await db.query<{ held: object }>(
+    `select jsonb_build_object(
+       'application', (select to_jsonb(a) - 'browser_digest' from application a where order_id = $1),
+       'payments', (select coalesce(jsonb_agg(to_jsonb(p) order by started_at), '[]') from payment p where order_id = $1)
+     ) as held`,
+    [orderId],
+  );
+  return rows[0]?.held ?? {};
+}
+
+/** Deletes what customers see of a seller. */
+export async function deleteBranding(client: DbClient, sellerId: string): Promise<void> {
+  await client.query('delete from branding where seller_id = $1', [sellerId]);
 }

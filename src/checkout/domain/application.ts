@@ -1,4 +1,4 @@
-import type { PaymentTerm, Promotion } from '../../domain/order';
+import type { PaymentTerm, Promotion, Settlement } from '../../domain/order';
 
 /** The business that applies. Personal data: it is stored in Postgres only. */
 export interface Applicant {
@@ -39,9 +39,11 @@ export function offerOf(application: Pick<Application, 'decision'> | undefined):
 
 export type DeclineCode = 'affordability' | 'credit_check' | 'other';
 
-/** The decision of a lender. After `failed`, which is no decision about the business, the customer can apply again. */
+/** The decision of a lender, with its settlement if that is known. After `failed`, which is no decision about the business, the customer can apply again. */
 export type LenderDecision =
-  { kind: 'approved'; offer: Offer } | { kind: 'declined'; code: DeclineCode } | { kind: 'failed' };
+  | { kind: 'approved'; offer: Offer; settlement?: Settlement | undefined }
+  | { kind: 'declined'; code: DeclineCode }
+  | { kind: 'failed' };
 
 /**
  * How a customer of the hosted checkout pays: the chosen payment term, and for Pay later the application to the lender.

@@ -11,6 +11,8 @@ import { createPageReads } from './page-reads';
 import type { ProviderDetailsOf } from '../pages/provider-details';
 
 export interface PayLinkLimits {
+  /** The network that the request comes from. */
+  networkOf: (ctx: Context) => string;
   /**
    * Counts a request against the limits of its pay link.
    * @param isApplicant true if the browser is the one that submitted the application, which has a limit of its own
@@ -55,7 +57,7 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
   /** Counts a request, and finds what belongs to its pay link. */
   async function lookUp<T>(ctx: Context, find: (payLink: PayLink) => Promise<T>): Promise<T> {
     const payLinkId = ((ctx.params as { payLinkId?: string }).payLinkId ?? '').toLowerCase();
-    const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId) : undefined;
+    const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId, limits.networkOf(ctx)) : undefined;
     if (sellerId === undefined) throw notFound('pay link');
     const isApplicant = async (): Promise<boolean> => {
       const found = await findApplicant(deps.db, payLinkId);

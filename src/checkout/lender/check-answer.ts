@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { printableText } from '../../contracts/fields';
+import type { Settlement } from '../../domain/order';
 import type { LenderAnswer, LenderApplication } from './lender';
 import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT } from '../../domain/order';
 import { type Offer, totalPence } from '../domain/application';
@@ -39,7 +41,7 @@ export function checkAnswer(
   const url = pageFor(returnUrl);
   return parse(
     z.discriminatedUnion('kind', [
-      z.object({ kind: z.literal('approved'), offer: offerFor(amountPence) }),
+      z.object({ kind: z.literal('approved'), offer: offerFor(amountPence), settlement: settlement.optional() }),
       z.object({ kind: z.literal('declined'), code: z.enum(['affordability', 'credit_check', 'other']) }),
       z.object({ kind: z.literal('failed') }),
       z.object({ kind: z.literal('referred'), askAgainMs }),
@@ -54,6 +56,15 @@ export const checkOffer = (offer: unknown, amountPence: number): Offer => parse(
 
 /** As `checkAnswer`, for the URL of a bank's page. */
 export const checkPage = (url: unknown, returnUrl: string): string => parse(pageFor(returnUrl), url);
+
+const settlement = z.object({
+  reference: printableText(255),
+  feePence: z.int().nonnegative(),
+  payoutDate: z.iso.date(),
+});
+
+/** As `checkAnswer`, for a settlement; undefined if it is not known yet. */
+export const checkSettlement = (value: unknown): Settlement | undefined => parse(settlement.optional(), value);
 
 const pageFor = (returnUrl: string) =>
   z.string().refine((url) => isSafe(url, returnUrl), 'must be an https URL, or http on this machine');

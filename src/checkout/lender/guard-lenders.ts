@@ -1,9 +1,17 @@
 import type { Logger } from 'pino';
 import { REMOTE_BUCKETS, beginAtZero, counter, histogram, trackFailures } from '../../telemetry/metrics';
+import type { Settlement } from '../../domain/order';
 import type { Offer } from '../domain/application';
 import { type AccountMode, describe, guardCall, loggedFor, remedyFor } from '../guard-call';
-import { checkAnswer, checkOffer } from './check-answer';
-import { type Lender, type LenderAnswer, type LenderApplication, type Lenders, LenderUnavailable } from './lender';
+import { checkAnswer, checkOffer, checkSettlement } from './check-answer';
+import {
+  type AgreedApplication,
+  type Lender,
+  type LenderAnswer,
+  type LenderApplication,
+  type Lenders,
+  LenderUnavailable,
+} from './lender';
 
 /** Shorter than the 30 s of an activity, so that the failure names a lender that hangs as its cause. */
 const LENDER_DEADLINE_MS = 25_000;
@@ -89,3 +97,24 @@ export function quoteOf(
     return undefined;
   }
 }
+
+/** Asks the lender of an account for a settlement. @throws LenderUnavailable */
+export type AskForSettlement = (application: AgreedApplication) => Promise<Settlement | undefined>;
+
+/** Returns the call of an account's lender for a settlement; undefined if it names none. */
+export const guardSettlements =
+  (lenders: Lenders, log?: Logger) =>
+  (isSandbox: boolean): AskForSettlement | undefined => {
+    const mode = isSandbox ? 'sandbox' : 'live';
+    const lender = lenders[mode];
+    if (!lender?.settlementOf) return undefined;
+    return (application) =>
+      guardCall(async (signal) => lender.settlementOf?.(application, signal), {
+        who: 'the lender',
+        deadlineMs: LENDER_DEADLINE_MS,
+        Unavailable: LenderUnavailable,
+        check: checkSettlement,
+        count: () => undefined,
+        log: loggedFor(mode, log),
+      });
+  };

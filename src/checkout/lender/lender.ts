@@ -1,5 +1,5 @@
 import type { Applicant, LenderDecision, Offer } from '../domain/application';
-import type { Pricing } from '../../domain/order';
+import type { Pricing, Settlement } from '../../domain/order';
 
 /** An application to pay later, as it is sent to a lender. */
 export interface LenderApplication {
@@ -28,6 +28,8 @@ export type LenderAnswer =
   | { kind: 'referred'; askAgainMs: number }
   | { kind: 'action_required'; url: string; askAgainMs: number };
 
+export type AgreedApplication = Pick<LenderApplication, 'id' | 'orderId' | 'amountPence'>;
+
 /**
  * Decides on applications. It is asked again until it has decided, and two workers may ask at the
  * same time, so it must treat a repeated id as the same application.
@@ -45,6 +47,12 @@ export interface Lender {
    * @throws LenderUnavailable if the lender cannot answer now; any other error is retried too
    */
   decide(application: LenderApplication, signal: AbortSignal): Promise<LenderAnswer>;
+  /**
+   * How the seller is paid for an application whose customer has agreed, if the answer `approved` did not name it. Asked
+   * again and again for weeks. Left out if the lender names none.
+   * @returns undefined if it is not known yet
+   */
+  settlementOf?(application: AgreedApplication, signal: AbortSignal): Promise<Settlement | undefined>;
 }
 
 /** Who decides on the applications of the hosted checkout, by the kind of account. */

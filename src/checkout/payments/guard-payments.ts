@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { beginAtZero, counter } from '../../telemetry/metrics';
 import { type AccountMode, guardCall, loggedFor } from '../guard-call';
-import { checkPage } from '../lender/check-answer';
+import { checkPage, checkSettlement } from '../lender/check-answer';
 import { type PaymentProvider, PaymentProviderUnavailable } from './payment-provider';
 
 /** Two calls fit into the 30 s of an activity. */
@@ -14,7 +14,7 @@ const paymentRequests = counter(
   'call',
   'outcome',
 );
-const PAYMENT_CALLS = ['start', 'statusOf', 'cancel', 'refund'] as const;
+const PAYMENT_CALLS = ['start', 'statusOf', 'cancel', 'refund', 'settlementOf'] as const;
 for (const mode of ['sandbox', 'live'] satisfies AccountMode[]) {
   for (const call of PAYMENT_CALLS) beginAtZero(paymentRequests, 'outcome', ['succeeded', 'failed'], { mode, call });
 }
@@ -63,5 +63,8 @@ function guardProvider<P extends PaymentProvider>(
     statusOf: (id) => call('statusOf', () => provider.statusOf(id)),
     cancel: (id) => call('cancel', () => provider.cancel(id)),
     refund: (id) => call('refund', () => provider.refund(id)),
+    ...(provider.settlementOf && {
+      settlementOf: (id: string) => call('settlementOf', async () => provider.settlementOf?.(id), checkSettlement),
+    }),
   };
 }

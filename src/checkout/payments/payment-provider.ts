@@ -1,5 +1,5 @@
 import { remedyFor } from '../guard-call';
-import type { PaymentTerm } from '../../domain/order';
+import type { PaymentTerm, Settlement } from '../../domain/order';
 import type { PaymentStatus } from '../domain/payment';
 
 /** A bank that customers can choose. */
@@ -57,6 +57,13 @@ export interface PaymentProvider {
    * @throws PaymentProviderUnavailable
    */
   refund(id: string): Promise<void>;
+  /**
+   * How the seller is paid for a paid payment. Asked before the order completes, so that its webhook can have it, then
+   * again and again for weeks. Left out if the provider names none.
+   * @returns undefined if it is not known yet
+   * @throws PaymentProviderUnavailable
+   */
+  settlementOf?(id: string): Promise<Settlement | undefined>;
 }
 
 /** The message is shown to operators and stored in workflow history, so it must not contain customer data. */

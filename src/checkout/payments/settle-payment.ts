@@ -1,6 +1,7 @@
 import type { DbClient } from '../../db/pool';
 import { closePaidPayment, findPaymentStatus, hasCompletedOrder, recordPaymentStatus } from '../db/payments';
 import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isCurrent, isInProgress } from '../domain/payment';
+import type { OrderCore } from '../order-core';
 import {
   PaymentProviderUnavailable,
   providerOf,
@@ -11,16 +12,21 @@ import {
 /**
  * Asks the payment provider about a payment in progress, and records its status. A payment that nobody has approved in
  * time is cancelled. One that turns out to be paid after it was recorded as refused or cancelled stays so, and is open
- * until `reversePayment` has refunded it: its customer was told that no money was taken, and may have paid again.
+ * until `reversePayment` has refunded it: its customer was told that no money was taken, and may have paid again. Of a
+ * paid one, the settlement is recorded if it is known, so that the webhook of the completion has it.
  * @returns the status afterwards
  * @throws PaymentProviderUnavailable
  */
 export async function refreshPayment(
-  { db, payments }: { db: DbClient; payments: PaymentProviders },
+  { db, payments, core }: { db: DbClient; payments: PaymentProviders; core: Pick<OrderCore, 'recordSettlement'> },
   payment: Payment,
 ): Promise<PaymentStatus> {
-  const { id, status, sandbox } = payment;
-  const latest = isInProgress(status) ? await statusOf(providerOf(payments, sandbox), payment) : status;
+  const { id, orderId, status, sandbox } = payment;
+  const provider = providerOf(payments, sandbox);
+  const latest = isInProgress(status) ? await statusOf(provider, payment) : status;
+  // Whatever fails is asked again later.
+  const settlement = latest === 'paid' ? await provider.settlementOf?.(id).catch(() => undefined) : undefined;
+  if (settlement) await core.recordSettlement(orderId, settlement);
   await recordPaymentStatus(db, id, latest);
   const recorded = (await findPaymentStatus(db, id)) ?? latest;
   // One that is paid after its order was completed in another way is not recorded as paid.

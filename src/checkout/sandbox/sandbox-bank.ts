@@ -1,6 +1,7 @@
 import type { SandboxPayment, SandboxPaymentStore } from '../db/sandbox-payments';
 import { type PaymentStatus, APPROVE_WITHIN_MS } from '../domain/payment';
 import type { Bank, PaymentProvider } from '../payments/payment-provider';
+import { sandboxSettlement } from './sandbox-settlement';
 import type { BankOutcome } from './test-customers';
 
 const BANKS: readonly Bank[] = [
@@ -51,6 +52,11 @@ export function createSandboxBank(store: SandboxPaymentStore, pageUrl: string, d
     statusOf,
     cancel,
     refund: (id) => store.refund(id),
+    async settlementOf(id) {
+      const payment = await store.find(id);
+      if (!payment?.details || statusNow(payment, delayMs) !== 'paid') return undefined;
+      return sandboxSettlement(id, payment.details.amountPence, new Date(Date.now() - payment.decidedMs));
+    },
     find: (id) => store.find(id),
     look: (payment) => statusNow(payment, delayMs),
     decide: (id, customer) => store.decide(id, customer),

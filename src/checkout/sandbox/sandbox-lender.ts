@@ -1,6 +1,7 @@
 import { monthlyInstalments } from '../lender/instalments';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../lender/lender';
 import { londonDate } from '../domain/calendar';
+import { sandboxSettlement } from './sandbox-settlement';
 import { LENDER_TEST_CUSTOMERS, type LenderOutcome } from './test-customers';
 
 const MAX_INSTALMENTS = 3;
@@ -38,7 +39,8 @@ export function createSandboxLender(referralMs: number): Lender {
     if (amountPence > AFFORDABLE_TURNOVERS * applicant.monthlyTurnoverPence) {
       return { kind: 'declined', code: 'affordability' };
     }
-    return { kind: 'approved', offer: quote(application, londonDate(askedAt)) };
+    const settlement = sandboxSettlement(application.id, amountPence, submittedAt);
+    return { kind: 'approved', offer: quote(application, londonDate(askedAt)), settlement };
   }
 
   return {

@@ -6,8 +6,15 @@ import { closePaidPayment, findLastPayment, findOpenPayments } from '../db/payme
 import type { Db } from '../../db/pool';
 import { type Application, DECISION_REASONS, type LenderDecision } from '../domain/application';
 import { type Payment, type PaymentStatus, isCurrent, isInProgress } from '../domain/payment';
-import { type ProgressEvent, type Actor, type PaymentTerm, type Order, isFinal } from '../../domain/order';
-import { type CallLender, LenderBusy } from '../lender/guard-lenders';
+import {
+  type ProgressEvent,
+  type Actor,
+  type PaymentTerm,
+  type Order,
+  type Settlement,
+  isFinal,
+} from '../../domain/order';
+import { type AskForSettlement, type CallLender, LenderBusy } from '../lender/guard-lenders';
 import { PAID_HOLD_MS, REPORT_WITHIN_MS, holdExpiry } from '../use-cases/hold-expiry';
 import { LenderUnavailable } from '../lender/lender';
 import type { OrderCore } from '../order-core';
@@ -24,7 +31,12 @@ export interface CheckoutReport {
 
 /** What a checkout does next, as the Temporal UI shows it. */
 export type CheckoutStep =
-  'ask the lender' | 'report the agreement' | 'ask the bank' | 'keep or refund' | 'wait for the customer';
+  | 'ask the lender'
+  | 'report the agreement'
+  | 'ask the bank'
+  | 'keep or refund'
+  | 'ask for the settlement'
+  | 'wait for the customer';
 
 /** The longest wait for a lender with too many running calls. The first is 1 to 2 s, and each further one is twice as long. */
 const LONGEST_BUSY_MS = 30_000;
@@ -32,14 +44,20 @@ const LONGEST_BUSY_MS = 30_000;
 const LONGEST_PAYMENT_MS = 86_400_000;
 /** An application that the lender does not decide on for longer no longer holds the expiry either. */
 const LONGEST_DECISION_MS = 30 * 86_400_000;
+/** A settlement that is not named for longer is no longer asked for. */
+const LONGEST_SETTLEMENT_MS = 40 * 86_400_000;
+/** Between two questions for it: a tenth of the time since the completion, within these limits. */
+const ASK_FOR_SETTLEMENT_MS = { least: 10_000, most: 86_400_000 };
 /** As long as for a payment, if the lender waits for the customer. */
 const LONGEST_ACTION_MS = LONGEST_PAYMENT_MS;
 
 export interface CheckoutActivityOptions {
   db: Db;
   callLender: CallLender;
+  /** By the kind of account. */
+  lenderSettlements: (isSandbox: boolean) => AskForSettlement | undefined;
   payments: PaymentProviders;
-  core: Pick<OrderCore, 'find' | 'report' | 'holdExpiry'>;
+  core: Pick<OrderCore, 'find' | 'report' | 'holdExpiry' | 'recordSettlement'>;
   /** The pages of an order are at `<this>/pay/<pay link id>/`. */
   checkoutBaseUrl: string;
 }
@@ -47,10 +65,30 @@ export interface CheckoutActivityOptions {
 export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;
 
 /** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
-export function createCheckoutActivities({ db, callLender, payments, core, checkoutBaseUrl }: CheckoutActivityOptions) {
+export function createCheckoutActivities(options: CheckoutActivityOptions) {
+  const { db, callLender, lenderSettlements, payments, core, checkoutBaseUrl } = options;
+
   /** @param waitMs until the next attempt, if it is longer than usual */
   const hold = (order: Order, application: Application | undefined, waitMs?: number): Promise<void> =>
     holdExpiry({ core, db }, { order, application }, waitMs);
+
+  /** Returns a function that asks who has paid the order here for its settlement; undefined if they name none. */
+  async function settlementQuestion(order: Order): Promise<(() => Promise<Settlement | undefined>) | undefined> {
+    const payment = await findLastPayment(db, order.id);
+    if (payment?.status === 'paid') {
+      const provider = order.sandbox ? payments.sandbox : payments.live;
+      return provider?.settlementOf && (async () => provider.settlementOf?.(payment.id));
+    }
+    const ask = lenderSettlements(order.sandbox);
+    const application = await findApplication(db, order.id);
+    const { id: orderId, amountPence } = order;
+    return ask && application?.agreedAt ? () => ask({ id: application.id, orderId, amountPence }) : undefined;
+  }
+
+  async function isSettlementAwaited(order: Order | undefined): Promise<boolean> {
+    if (order?.status !== 'SUCCESSFUL' || order.settlement) return false;
+    return sinceCompletionMs(order, await readClock(db)) < LONGEST_SETTLEMENT_MS && !!(await settlementQuestion(order));
+  }
 
   return {
     /** Reads what the customer has done and what is left to do about it. */
@@ -60,6 +98,7 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
       const open = await findOpenPayments(db, orderId);
       if (!isClosed && open.some(({ status }) => isCurrent(status))) return 'ask the bank';
       if (open.length > 0) return 'keep or refund';
+      if (await isSettlementAwaited(order)) return 'ask for the settlement';
       const application = isClosed ? undefined : await findApplication(db, orderId);
       if (application?.agreedAt && order?.status === 'APPROVED') return 'report the agreement';
       return application?.submitted ? 'ask the lender' : 'wait for the customer';
@@ -101,6 +140,7 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
         await recordAction(db, id, answer.url, returnedAt);
         throw askAgain('the customer has to act on a page of the lender', answer.askAgainMs);
       }
+      if (answer.kind === 'approved' && answer.settlement) await core.recordSettlement(orderId, answer.settlement);
       await recordDecision(db, id, answer);
       const latest = await findApplication(db, orderId);
       // The customer has replaced the application meanwhile, and the workflow has a message about that.
@@ -119,14 +159,17 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
       if (!order || !payment || isFinal(order.status)) return 'the order is closed';
       const application = await findApplication(db, order.id);
       if (payment.ageMs < LONGEST_PAYMENT_MS) await hold(order, application);
-      const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
+      const status = await refreshPayment({ db, payments, core }, payment).catch(bankFailed);
       if (status === 'paid') await hold(order, application, PAID_HOLD_MS);
       if (isInProgress(status)) throw askAgain('the bank has not decided yet', checkAfterMs(payment));
       return status;
     },
 
-    /** Reports a result to the order, which does not expire while that fails. */
-    async reportToOrder(orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<void> {
+    /**
+     * Reports a result to the order, which does not expire while that fails.
+     * @returns true if a settlement has to be asked for
+     */
+    async reportToOrder(orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<boolean> {
       try {
         await core.report(orderId, event, { actor, reason, paymentTerm });
       } catch (error) {
@@ -134,13 +177,29 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
         if (order && !isFinal(order.status)) await hold(order, await findApplication(db, orderId), REPORT_WITHIN_MS);
         throw error;
       }
+      return event === 'completed' && isSettlementAwaited(await core.find(orderId));
+    },
+
+    /** Asks for the settlement of a completed order. Fails until it is known, or has not been named for weeks. */
+    async askForSettlement(orderId: string): Promise<void> {
+      const order = await core.find(orderId);
+      if (!order || !(await isSettlementAwaited(order))) return;
+      const { least, most } = ASK_FOR_SETTLEMENT_MS;
+      const waitMs = Math.min(Math.max(sinceCompletionMs(order, await readClock(db)) / 10, least), most);
+      const ask = await settlementQuestion(order);
+      const settlement = await ask?.().catch((error: Error) => {
+        throw askAgain(error.message, waitMs);
+      });
+      if (!settlement) throw askAgain('the settlement is not known yet', waitMs);
+      await core.recordSettlement(orderId, settlement);
     },
 
     /**
      * Keeps the payment that has completed its order. Cancels or refunds the others of a closed order, and those that the
      * bank has reported as paid after they were over. Fails until that is done.
+     * @returns true if a settlement has to be asked for
      */
-    async settlePayments(orderId: string): Promise<void> {
+    async settlePayments(orderId: string): Promise<boolean> {
       await closePaidPayment(db, orderId);
       const order = await core.find(orderId);
       for (const payment of await findOpenPayments(db, orderId)) {
@@ -148,6 +207,7 @@ export function createCheckoutActivities({ db, callLender, payments, core, check
         const status = await reversePayment({ db, payments }, payment).catch(bankFailed);
         if (isInProgress(status)) throw askAgain('the bank still processes the payment', checkAfterMs(payment));
       }
+      return isSettlementAwaited(order);
     },
   };
 }
@@ -171,6 +231,9 @@ function lenderFailed(error: unknown): never {
   }
   throw error instanceof LenderUnavailable ? ApplicationFailure.retryable(error.message, 'LenderUnavailable') : error;
 }
+
+const sinceCompletionMs = ({ completedAt }: Order, now: Date): number =>
+  completedAt === null ? 0 : now.getTime() - Date.parse(completedAt);
 
 /** A payment is checked again after a quarter of its age, within these limits. */
 function checkAfterMs({ ageMs }: Payment): number {

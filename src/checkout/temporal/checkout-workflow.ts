@@ -16,7 +16,7 @@ const options = {
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 } as const;
-const { findNextStep, askLender, askBank, reportToOrder, settlePayments } =
+const { findNextStep, askLender, askBank, reportToOrder, settlePayments, askForSettlement } =
   proxyActivities<CheckoutActivities>(options);
 
 const PAY_LATER = { reason: null, paymentTerm: 'PAY_LATER' } as const;
@@ -24,7 +24,8 @@ const PAY_NOW = { reason: null, paymentTerm: 'PAY_NOW' } as const;
 
 /**
  * The customer's way through the hosted checkout: asks the lender for a decision, or the bank for a payment, however
- * long they take; reports the result to the order; and sends money back if the order closed meanwhile.
+ * long they take; reports the result to the order; sends money back if the order closed meanwhile; and asks for the
+ * settlement of a completed order.
  */
 export async function checkoutWorkflow(orderId: string): Promise<void> {
   let mayProceed = true;
@@ -49,8 +50,10 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
     }
   }
 
-  const report = (result: CheckoutReport): Promise<void> =>
-    reportToOrder.executeWithOptions({ summary: `report ${result.event}` }, [orderId, result]);
+  async function report(result: CheckoutReport): Promise<void> {
+    const summary = `report ${result.event}`;
+    if (await reportToOrder.executeWithOptions({ summary }, [orderId, result])) mayProceed = true;
+  }
 
   // Money has to go back even if a person requests the cancellation of this workflow.
   await CancellationScope.nonCancellable(async () => {
@@ -70,8 +73,10 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
         await report({ event: 'completed', actor: 'customer', ...PAY_NOW });
       }
       if (step === 'keep or refund' || result) {
-        await ask(() => settlePayments.executeWithOptions({ summary: 'keep or refund' }, [orderId]));
+        if (await ask(() => settlePayments.executeWithOptions({ summary: 'keep or refund' }, [orderId])))
+          mayProceed = true;
       }
+      if (step === 'ask for the settlement') await ask(() => askForSettlement(orderId));
     }
   });
 }

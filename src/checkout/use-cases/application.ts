@@ -81,12 +81,13 @@ export async function agreeToOffer(
   browserDigests: readonly Buffer[],
   at: Date,
 ): Promise<void> {
-  const { id } = checkout.order;
+  const { order } = checkout;
   if (!canAgree(checkout)) return;
   await holdExpiry(deps, checkout, REPORT_WITHIN_MS);
-  if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
+  if (!(await recordAgreement(deps.db, order.id, browserDigests, at))) return;
   try {
-    await deps.core.report(id, 'completed', { paymentTerm: 'PAY_LATER' });
+    await deps.core.report(order.id, 'completed', { paymentTerm: 'PAY_LATER' });
+    if (deps.settlesLater && !order.sandbox && !order.settlement) await proceed(deps, order);
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }

@@ -18,6 +18,8 @@ export interface CheckoutDependencies {
   payments: PaymentProviders;
   /** True if a real lender decides on the applications of live accounts. Sandbox accounts have the sandbox lender. */
   hasLiveLender: boolean;
+  /** True if that lender may name a settlement after its decision. */
+  settlesLater: boolean;
   checkoutBaseUrl: string;
   log: Logger;
 }

@@ -54,7 +54,7 @@ export const approvedOrder: OrderBody = { ...order, status: 'APPROVED', payment_
 
 export const ordersCsv =
   `${CSV_HEAD}${order.id},web-100042,SUCCESSFUL,1234.50,PAY_LATER,2026-11-21T09:00:00.000Z,` +
-  '2026-11-21T09:06:02.117Z,,\r\n';
+  '2026-11-21T09:06:02.117Z,,,PO-2026-11-1042,12.35,2026-11-23\r\n';
 
 export const seller = { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' };
 

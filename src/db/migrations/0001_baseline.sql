@@ -88,6 +88,8 @@ create table orders (
   -- As in the timeline: when the order became SUCCESSFUL, and how the customer pays. For searches, like `status`.
   completed_at timestamptz,
   payment_term text,
+  -- How the seller is paid; written once, when the lender or the bank names it. See `Settlement` in src/domain/order.ts.
+  settlement jsonb,
   -- The URL that answered 410, until the next delivery: no further webhooks are sent to it.
   gone_url text,
   -- The version that a workflow had when it found this row of a restored backup behind it; null for every other order.

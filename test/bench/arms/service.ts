@@ -26,8 +26,8 @@ export interface Service extends OrderArm {
   newSeller: () => Promise<TestSeller>;
   createFor: (seller: TestSeller, webhookUrl?: string) => Promise<Answer>;
   get: (orderId: string, etag?: string) => Promise<Answer>;
-  list: () => Promise<Answer>;
-  timeline: (orderId: string) => Promise<Answer>;
+  /** GET of any path, with the seller's key. */
+  read: (path: string) => Promise<Answer>;
   cancel: (orderId: string, seller?: TestSeller) => Promise<Answer>;
   progress: (orderId: string, event: string) => Promise<Answer>;
   /** The number of order workflows that exist, by Temporal's visibility. */
@@ -94,8 +94,7 @@ export async function startService(
       http.call('GET', `${BASE}/order/${orderId}/`, {
         headers: { ...bearer(seller.key), ...(etag !== undefined && { 'if-none-match': etag }) },
       }),
-    list: () => http.call('GET', `${BASE}/seller/${seller.id}/order/?limit=25`, { headers: bearer(seller.key) }),
-    timeline: (orderId) => http.call('GET', `${BASE}/order/${orderId}/timeline/`, { headers: bearer(seller.key) }),
+    read: (url) => http.call('GET', url, { headers: bearer(seller.key) }),
     cancel: (orderId, { key } = seller) => http.call('DELETE', `${BASE}/order/${orderId}/`, { headers: bearer(key) }),
     progress: (orderId, event) =>
       http.call('POST', `${BASE}/order/${orderId}/progress/`, {

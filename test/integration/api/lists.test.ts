@@ -246,13 +246,13 @@ describe('with Accept: text/csv', () => {
     expect(headers.get('Content-Disposition')).toBe('attachment; filename="orders.csv"');
     const [head, first, ...lines] = text.split('\r\n');
     expect(head).toMatch(/^id,reference,status,amount,/);
-    expect(first).toMatch(new RegExp(`^${newest},[^,]+,CREATED,12.50,,20[^,]+Z,,,$`));
+    expect(first).toMatch(new RegExp(`^${newest},[^,]+,CREATED,12.50,,20[^,]+Z,,,,,,$`));
     expect(lines).toHaveLength(1003);
     expect(lines.at(-1)).toBe('');
     expect(new Set(lines.map((line) => line.slice(0, 36))).size).toBe(1003);
     expect((await csv({ amount: '2.00' })).text.split('\r\n')).toEqual([
       head,
-      expect.stringMatching(/,copy 100,SUCCESSFUL,2.00,PAY_NOW,20[^,]+Z,20[^,]+Z,,$/),
+      expect.stringMatching(/,copy 100,SUCCESSFUL,2.00,PAY_NOW,20[^,]+Z,20[^,]+Z,,,,,$/),
       '',
     ]);
     expect((await csv({ status: 'APPROVED' })).text).toBe(`${head}\r\n`);

@@ -411,6 +411,7 @@ function call<T>(
   const activities = createCheckoutActivities({
     db: stack.db,
     callLender,
+    lenderSettlements: () => undefined,
     payments: { sandbox: bank, live: undefined },
     core: { ...createOrderCore({ db: stack.db, workflows: NO_WORKFLOWS }), holdExpiry },
     checkoutBaseUrl: 'https://pay.example',

@@ -74,6 +74,8 @@ test('the lender that docs/lenders/connect.md starts from passes the kit', async
   expect(await failuresOf(lenderChecks(await acmeKit()))).toEqual([]);
 });
 
+const SETTLEMENT = { reference: 'PO-17', feePence: 0, payoutDate: '2026-12-03' };
+
 const okLender = () => sandbox.lender();
 const faultyLenders: [fault: string, kit: () => LenderKit, failed: RegExp][] = [
   [
@@ -125,6 +127,19 @@ const faultyLenders: [fault: string, kit: () => LenderKit, failed: RegExp][] = [
       }),
     /^a customer who has to act/,
   ],
+  [
+    'names a settlement without a reference',
+    () => withLender({ settlementOf: () => Promise.resolve({ ...SETTLEMENT, reference: '' }) }),
+    /^the settlement/,
+  ],
+  [
+    'changes its settlement',
+    () => {
+      let feePence = 0;
+      return withLender({ settlementOf: () => Promise.resolve({ ...SETTLEMENT, feePence: feePence++ }) });
+    },
+    /^the settlement/,
+  ],
 ];
 function withLender(fault: Partial<LenderKit['lender']>, timeoutMs = 500): LenderKit {
   const kit = okLender();
@@ -149,6 +164,16 @@ test.each<[fault: string, change: (kit: PaymentKit) => Partial<PaymentKit['provi
   ['names no regulator', () => ({ regulation: '' }), /^the pages can name/],
   ['reports a new payment as paid', () => ({ statusOf: () => Promise.resolve('paid') }), /not been started is pending/],
   ['does not cancel', ({ provider }) => ({ cancel: (id) => provider.statusOf(id) }), /^a cancelled payment/],
+  [
+    'settles in euros and cents',
+    () => ({ settlementOf: () => Promise.resolve({ ...SETTLEMENT, feePence: 1.5 }) }),
+    /^the settlement/,
+  ],
+  [
+    'settles what is not paid',
+    () => ({ settlementOf: () => Promise.resolve(SETTLEMENT) }),
+    /^a payment that is not paid/,
+  ],
   ['does not refund', () => ({ refund: () => Promise.resolve() }), /^a refund/],
 ])('the kit finds a payment provider that %s', async (_, change, failed) => {
   const kit = sandbox.payments(database.db);

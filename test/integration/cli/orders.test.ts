@@ -103,8 +103,8 @@ test('order list and order export select orders by amount and by the time of the
   const [head, ...lines] = await exported();
   expect(head).toMatch(/^id,reference,status,amount,/);
   expect(lines).toEqual([
-    expect.stringMatching(new RegExp(`^${done},'=[^,]+,SUCCESSFUL,30.00,,20[^,]+Z,20[^,]+Z,,$`)),
-    expect.stringMatching(new RegExp(`^${open},'=[^,]+,CREATED,12.50,,20[^,]+Z,,,$`)),
+    expect.stringMatching(new RegExp(`^${done},'=[^,]+,SUCCESSFUL,30.00,,20[^,]+Z,20[^,]+Z,,,,,$`)),
+    expect.stringMatching(new RegExp(`^${open},'=[^,]+,CREATED,12.50,,20[^,]+Z,,,,,,$`)),
     '',
   ]);
   expect(await exported('--completed-since', '2026-01-01')).toEqual([head, lines[0], '']);

@@ -21,7 +21,8 @@ const database = useDatabase('test');
 const RETENTION: Retention = { webhookDays: 90, orderDays: 365, sandboxDays: 30 };
 const KINDS = [...oldDataOf(RETENTION), ...oldCheckoutDataOf({ ...RETENTION, applicationRetentionMs: 1000 })];
 const kind = (name: string): OldData => KINDS.find((one) => one.name === name)!;
-const remove = (name: string, limit = 100): Promise<number> => deleteOldData(database.db, kind(name), limit);
+const remove = async (name: string, limit = 100): Promise<number> =>
+  (await deleteOldData(database.db, kind(name), limit)).deleted;
 
 const BOUGHT: OrderEvent[] = ['signup_started', 'approved', 'completed'];
 

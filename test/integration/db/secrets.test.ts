@@ -78,7 +78,7 @@ test('only expired webhook secrets are deleted', async () => {
   await database.db.query(`update webhook_secret set expires_at = now() where secret = 'ended'`);
   await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'ending'`);
   const secrets = oldDataOf({ webhookDays: 90, sandboxDays: 30 }).find(({ name }) => name === 'webhook_secrets')!;
-  expect(await deleteOldData(database.db, secrets, 10)).toBe(1);
+  expect(await deleteOldData(database.db, secrets, 10)).toMatchObject({ deleted: 1 });
   const { rows } = await database.db.query('select secret from webhook_secret where seller_id = $1 order by id', [id]);
   expect(rows).toEqual([{ secret: 'ending' }, { secret: 'lasting' }]);
 });

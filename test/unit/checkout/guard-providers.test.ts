@@ -185,6 +185,25 @@ describe('payment providers', () => {
     expect(await live!.cancel('1')).toBe('cancelled');
   });
 
+  test.each([
+    { reference: '', feePence: 0, payoutDate: '2026-12-03' },
+    { reference: 'PO 1', feePence: 0.5, payoutDate: '2026-12-03' },
+    { reference: 'PO 1', feePence: -1, payoutDate: '2026-12-03' },
+    { reference: 'PO 1', feePence: 0, payoutDate: '3 December' },
+  ])('the settlement %j is refused', async (settlement) => {
+    const guarded = guardPayments({
+      sandbox: undefined,
+      live: { ...bank, settlementOf: () => Promise.resolve(settlement) },
+    });
+    await expect((guarded.live as PaymentProvider).settlementOf!('1')).rejects.toThrow(
+      /invalid answer: (reference|feePence|payoutDate): /,
+    );
+  });
+
+  test('a provider that names no settlements has no such call', () => {
+    expect(guardPayments({ sandbox: undefined, live: bank }).live).not.toHaveProperty('settlementOf');
+  });
+
   test('calls are counted by mode, call and outcome', async () => {
     const before = await count({ mode: 'live', call: 'cancel', outcome: 'succeeded' });
     const guarded = guardPayments({ sandbox: bank, live: bank });

@@ -41,6 +41,18 @@ describe('the body of a retrieve response', () => {
       expect(toOrderBody(IN_STATUS[status], CHECKOUT)).not.toHaveProperty('completed_at');
   });
 
+  test('has the settlement only if the order is SUCCESSFUL', () => {
+    const settlement = { reference: 'PO-17', feePence: 1235, payoutDate: '2026-03-03' };
+    expect(toOrderBody({ ...IN_STATUS.SUCCESSFUL, settlement }, CHECKOUT).settlement).toEqual({
+      reference: 'PO-17',
+      fee: 12.35,
+      payout_date: '2026-03-03',
+    });
+    expect(toOrderBody(IN_STATUS.SUCCESSFUL, CHECKOUT)).not.toHaveProperty('settlement');
+    for (const status of ['APPROVED', 'UNSUCCESSFUL'] as const)
+      expect(toOrderBody({ ...IN_STATUS[status], settlement }, CHECKOUT)).not.toHaveProperty('settlement');
+  });
+
   test('says why the order is UNSUCCESSFUL, also after a later cancel, and when it last changed', () => {
     const bodyAfter = (...events: Parameters<typeof orderAfter>) => toOrderBody(orderAfter(...events), CHECKOUT);
     expect(bodyAfter('signup_started', 'declined')).toMatchObject({ unsuccessful_reason: 'declined' });

@@ -87,6 +87,8 @@ test('a webhook with the longest value in each field has at most the 100,000 byt
     expiresAt: order.createdAt,
     cancelledAt: order.createdAt,
     completedAt: order.createdAt,
+    status: 'SUCCESSFUL',
+    settlement: { reference: emoji.repeat(255), feePence: Number.MAX_SAFE_INTEGER, payoutDate: '2027-01-31' },
     paymentTerm: 'PAY_LATER',
   };
   const body = toOrderBody(largest, `https://checkout.example/${'a'.repeat(1000)}`);

@@ -51,13 +51,13 @@ async function orderAfter(...events: OrderEvent[]): Promise<string> {
 const setBrowser = (id: string) =>
   database.db.query('update application set browser_digest = $2 where order_id = $1', [id, BROWSER]);
 /** Deletes old personal data. */
-const purge = (retentionMs: number, limit: number) => {
+const purge = async (retentionMs: number, limit: number): Promise<number> => {
   const kinds = oldCheckoutDataOf({ applicationRetentionMs: retentionMs, sandboxDays: 30 });
-  return deleteOldData(
+  return (await deleteOldData(
     database.db,
     kinds.find(({ name }) => name === 'applications')!,
     limit,
-  );
+  )).deleted;
 };
 const countApplications = async () => (await database.db.query('select from application')).rowCount;
 

@@ -142,12 +142,14 @@ async function run(seed: number) {
     workflows: { proceed: () => Promise.resolve() },
     payments,
     hasLiveLender: true,
+    settlesLater: false,
     checkoutBaseUrl: 'https://checkout.example',
     log: pino({ level: 'silent' }),
   };
   const activities = createCheckoutActivities({
     db: unsafeDb,
     callLender: () => Promise.reject(new Error('not used')),
+    lenderSettlements: () => undefined,
     payments,
     core: deps.core,
     checkoutBaseUrl: deps.checkoutBaseUrl,

@@ -54,19 +54,22 @@ async function insertPayment(
   return order.id;
 }
 
+const core = () => createOrderCore({ db: database.db, workflows: {} as OrderWorkflows });
+
 /** The checkout's activities, with this bank. */
 function activitiesWith(live: PaymentProvider = bank) {
   return createCheckoutActivities({
     db: database.db,
     callLender: () => Promise.reject(new Error('not used')),
+    lenderSettlements: () => undefined,
     payments: { sandbox: undefined, live },
-    core: createOrderCore({ db: database.db, workflows: {} as OrderWorkflows }),
+    core: core(),
     checkoutBaseUrl: 'https://pay.example',
   });
 }
 
 /** Makes one attempt to keep or refund an order's payments, as the checkout's workflow does. */
-function reverse(orderId: string, live?: PaymentProvider): Promise<void> {
+function reverse(orderId: string, live?: PaymentProvider): Promise<boolean> {
   const environment = new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') });
   return environment.run(() => activitiesWith(live).settlePayments(orderId));
 }
@@ -207,7 +210,7 @@ async function refreshAfter(orderId: string, meanwhile: (paymentId: string) => P
     return 'paid';
   }
   const live = { ...bank, statusOf } as PaymentProvider;
-  return refreshPayment({ db: database.db, payments: { sandbox: undefined, live } }, payment);
+  return refreshPayment({ db: database.db, payments: { sandbox: undefined, live }, core: core() }, payment);
 }
 
 test('an answer "paid" that arrives after the payment was refunded changes nothing', async () => {
@@ -265,7 +268,7 @@ describe('a bank that contradicts its final answer', () => {
     }) as PaymentProvider;
   const refresh = async (orderId: string, live: PaymentProvider) =>
     refreshPayment(
-      { db: database.db, payments: { sandbox: undefined, live } },
+      { db: database.db, payments: { sandbox: undefined, live }, core: core() },
       (await findLastPayment(database.db, orderId))!,
     );
   const saveEvents = async (orderId: string, ...events: OrderEvent[]) => {

@@ -1,0 +1,143 @@
+import type { Lender } from '../../../src/checkout/lender/lender';
+import type { PaymentProvider } from '../../../src/checkout/payments/payment-provider';
+import type { Settlement } from '../../../src/domain/order';
+import { BASE } from '../../support/api';
+import { newCustomer, pendingCall, proceedCheckout, useCheckout } from '../../support/checkout';
+import type * as LiveProviders from '../../support/live-providers';
+import { apiOf } from '../../support/api';
+import { useReceiver } from '../../support/receiver';
+import { createSeller } from '../../support/stack';
+import { until } from '../../support/until';
+
+/** What the live adapters name: a settlement, undefined while it is not known, or an error. */
+let named: () => Promise<Settlement | undefined>;
+const LATER = () => Promise.resolve(undefined);
+const SETTLEMENT = { reference: 'PO-17', feePence: 1235, payoutDate: '2026-12-03' };
+
+const lender: Lender = {
+  reviewTime: 'about 2 hours',
+  quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }] }),
+  decide: async ({ amountPence }) => ({
+    kind: 'approved',
+    offer: { instalments: [{ dueInMonths: 1, amountPence }] },
+    // An adapter that cannot tell decides nevertheless.
+    settlement: await named().catch(() => undefined),
+  }),
+  settlementOf: () => named(),
+};
+const bank: PaymentProvider = {
+  name: 'Open Pay',
+  regulation: 'Open Pay Ltd is authorised by the Financial Conduct Authority (number 900000).',
+  banks: [{ id: 'high-street', name: 'High Street Bank' }],
+  start: () => Promise.resolve('https://high-street.example/approve'),
+  statusOf: () => Promise.resolve('paid'),
+  cancel: () => Promise.resolve('paid'),
+  refund: () => Promise.resolve(),
+  settlementOf: () => named(),
+};
+jest.mock('../../../src/providers', () =>
+  jest.requireActual<typeof LiveProviders>('../../support/live-providers').withLiveProviders(
+    () => lender,
+    () => bank,
+  ),
+);
+
+const stack = useCheckout({ sandbox: false });
+const receiver = useReceiver();
+
+type Customer = Awaited<ReturnType<typeof newCustomer>>['customer'];
+const payLater = async (customer: Customer): Promise<void> => {
+  await customer.apply();
+  await customer.submit('confirmation', { agree: 'yes' });
+};
+const payNow = async (customer: Customer): Promise<void> => {
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  await customer.submit('payment', { bank: 'high-street' });
+  await customer.look('return/');
+};
+
+/** Creates an order whose customer pays, and waits until it is SUCCESSFUL. */
+async function paidOrder(pay: (customer: Customer) => Promise<void>, on = { ...stack }) {
+  const { id, customer } = await newCustomer(on, { webhook_url: receiver.url });
+  await pay(customer);
+  const webhooks = () => receiver.deliveries.filter(({ body }) => body.data.order.id === id);
+  await until(() => webhooks().length === 3, 'the webhook of the completion came');
+  return { id, webhooks };
+}
+
+const BODY = { reference: 'PO-17', fee: 12.35, payout_date: '2026-12-03' };
+
+describe.each<[string, (customer: Customer) => Promise<void>]>([
+  ['lender', payLater],
+  ['bank', payNow],
+])('a settlement of a %s', (_, pay) => {
+  test('that is known at the completion is in its webhook, in the order and in the CSV', async () => {
+    named = () => Promise.resolve(SETTLEMENT);
+    const { id, webhooks } = await paidOrder(pay);
+    expect(webhooks()[2]!.body.data.order).toMatchObject({ status: 'SUCCESSFUL', settlement: BODY });
+    expect(webhooks()[1]!.body.data.order).not.toHaveProperty('settlement');
+    expect((await stack.api.get(id)).body.data.settlement).toEqual(BODY);
+    const path = `${BASE}/seller/${stack.seller.id}/order/?status=SUCCESSFUL`;
+    const { text } = await stack.api.call('GET', path, { headers: { Accept: 'text/csv' } });
+    expect(text).toMatch(new RegExp(`^${id},.*,PO-17,12.35,2026-12-03\r$`, 'm'));
+  });
+
+  test('that is named later is asked for until then, changes the ETag but no version, and stays', async () => {
+    named = LATER;
+    const { id, webhooks } = await paidOrder(pay);
+    const before = await stack.api.get(id);
+    expect(before.body.data).toMatchObject({ status: 'SUCCESSFUL' });
+    expect(before.body.data).not.toHaveProperty('settlement');
+    const waiting = await until(async () => {
+      const call = await pendingCall(stack, id);
+      return call?.error === 'the settlement is not known yet' ? call : undefined;
+    }, 'the checkout waits for the settlement');
+    expect(waiting.name).toBe('askForSettlement');
+    const known = { 'If-None-Match': before.headers.get('ETag')! };
+    expect((await stack.api.get(id, { headers: known })).status).toBe(304);
+
+    named = () => Promise.resolve(SETTLEMENT);
+    await proceedCheckout(stack, id);
+    const after = await until(async () => {
+      const response = await stack.api.get(id, { headers: known });
+      return response.status === 200 ? response : undefined;
+    }, 'the settlement is shown');
+    expect(after.body.data).toEqual({ ...before.body.data, settlement: BODY });
+    const { status } = await stack.api.get(id, { headers: { 'If-Match': after.headers.get('ETag')! } });
+    expect(status).toBe(200);
+    named = () => Promise.resolve({ ...SETTLEMENT, reference: 'another' });
+    await proceedCheckout(stack, id);
+    const checkout = stack.client.workflow.getHandle(`checkout-${id}`);
+    await checkout.result();
+    expect((await stack.api.get(id)).body.data.settlement).toEqual(BODY);
+    expect(webhooks()).toHaveLength(3);
+  });
+
+  test('that cannot be named does not keep the order from completing, and is asked for again', async () => {
+    named = () => Promise.reject(new Error('jo@bloggs.example is unknown'));
+    const { id } = await paidOrder(pay);
+    expect((await stack.api.get(id)).body.data).not.toHaveProperty('settlement');
+    const waiting = await until(async () => {
+      const call = await pendingCall(stack, id);
+      return call?.name === 'askForSettlement' && call.error !== undefined ? call : undefined;
+    }, 'the checkout asks again');
+    expect(waiting.error).toMatch(/adapter failed: Error$/);
+  });
+});
+
+test('the lender and the bank of the sandbox name a settlement with the completion', async () => {
+  const seller = await createSeller(stack.db, undefined, { sandbox: true });
+  const sandbox = { ...stack, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
+  const later = await paidOrder(payLater, sandbox);
+  const now = await paidOrder(async (customer) => {
+    await customer.decideAtBank(await customer.startPayment(), 'approved');
+  }, sandbox);
+  for (const { webhooks } of [later, now]) {
+    expect(webhooks()[2]!.body.data.order.settlement).toEqual({
+      reference: expect.stringMatching(/^SANDBOX-[0-9a-f]{8}$/),
+      fee: 12.35,
+      payout_date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+    });
+  }
+});
