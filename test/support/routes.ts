@@ -31,6 +31,12 @@ const routesOf = ({ path, methods }: Router['stack'][number]): string[] =>
 /** Lists every route of the hosted checkout, as `apiRoutes`, with those of HEAD. */
 export function checkoutRoutes(): string[] {
   const deps = { checkoutBaseUrl: 'https://pay.example' };
-  const options = { deps, limits: {}, settings: {}, sandboxBank: { banks: [] } } as unknown as CheckoutOptions;
+  const options = {
+    deps,
+    limits: {},
+    settings: {},
+    sandboxBank: { banks: [] },
+    mails: { sandbox: {} },
+  } as unknown as CheckoutOptions;
   return createCheckout(options).router.stack.flatMap(routesOf);
 }

@@ -7,6 +7,7 @@ import { returnFromLender } from '../use-cases/application';
 import { checkPayment } from '../use-cases/customer-payments';
 import { notFound } from '../order-core';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
+import { addContinueRoutes } from './continue-routes';
 import { addPaymentRoutes } from './payment-routes';
 import type { PageParts } from './read-request';
 import * as pages from './order-pages';
@@ -47,7 +48,7 @@ export function checkoutRoutes(parts: PageParts): Router<State> {
     const isApplicant = identity.isApplicant(ctx, checkout);
     const hasAsked = isApplicant && (await askNow(checkout));
     const latest = hasAsked ? await readLatest(checkout.order) : checkout;
-    if (latest.order.status === 'SUCCESSFUL' && isApplicant) sendPage(ctx, await pages.complete(tools, latest));
+    if (latest.order.status === 'SUCCESSFUL' && isApplicant) sendPage(ctx, pages.complete(tools, latest));
     else redirect(ctx, checkout);
   });
   // Some banks return by a form, to which browsers add no cookie of ours. They add it to the GET that follows.
@@ -55,6 +56,7 @@ export function checkoutRoutes(parts: PageParts): Router<State> {
 
   addApplicationRoutes(router, tools);
   addPaymentRoutes(router, tools);
+  addContinueRoutes(router, tools);
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'withdraw', 'confirmation', 'continue', 'payment', 'payment/cancel']) {
