@@ -9,18 +9,16 @@ import { notFound } from '../order-core';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
 import { addContinueRoutes } from './continue-routes';
 import { addPaymentRoutes } from './payment-routes';
-import type { PageParts } from './read-request';
 import * as pages from './order-pages';
-import { createRouteTools } from './route-tools';
+import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
 /** How often, in s, the browser of an order's applicant has the lender or the bank asked. A page updates every 5 s. */
 const ASKS = { points: 4, duration: 10 };
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
-export function checkoutRoutes(parts: PageParts): Router<State> {
+export function checkoutRoutes(tools: RouteTools): Router<State> {
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
-  const tools = createRouteTools(parts);
   const asks = new RateLimiterMemory(ASKS);
   const { deps, identity, lookUp, loadCheckout, readLatest, redirect } = tools;
 

@@ -17,6 +17,7 @@ import type { ErrorPage } from '../pages/error-page';
 import * as errors from '../pages/error-page';
 import { type ProviderSettings, createProviderDetails } from '../pages/provider-details';
 import type { PayLinkLimits } from './read-request';
+import { createRouteTools } from './route-tools';
 import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from '../sandbox/sandbox-bank-routes';
 import { sandboxMailRoutes } from '../sandbox/sandbox-mail-routes';
@@ -63,11 +64,12 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> & { 
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, forms, pathPrefix).routes());
-  router.use(sampleDocumentRoutes(pathPrefix).routes());
   if (mails.sandbox) router.use(sandboxMailRoutes(deps.db, pathPrefix).routes());
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const parts = { deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs, mails, readSecret };
-  router.use(checkoutRoutes(parts).routes());
+  const tools = createRouteTools(parts);
+  router.use(sampleDocumentRoutes(tools).routes());
+  router.use(checkoutRoutes(tools).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
   const find = (ctx: Context): unknown =>

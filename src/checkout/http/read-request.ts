@@ -1,5 +1,6 @@
 import type { Context } from './context';
 import { findApplicant } from '../db/applications';
+import { isProblem } from '../../contracts/problem';
 import type { MailAccounts } from '../../mail/mailer';
 import type { Order } from '../../domain/order';
 import { isUuid } from '../../domain/text';
@@ -78,10 +79,13 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
 
   /** Prepares what was read for the pages. */
   function prepare(ctx: Context, checkout: Checkout): Checkout {
-    const { order, branding } = checkout;
-    ctx.state.orderId = order.id;
-    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
+    ctx.state.orderId = checkout.order.id;
+    setLayout(ctx, checkout);
     return checkout;
+  }
+
+  function setLayout(ctx: Context, { order, branding }: Checkout): void {
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
   }
 
   /**
@@ -107,5 +111,15 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
     return { checkout, ...(await form) };
   }
 
-  return { lookUp, loadCheckout, readForm, readLatest };
+  /** Shows an order's layout around a page that is not one of its own, if there is such an order. */
+  async function loadLayout(ctx: Context, payLinkId: string): Promise<void> {
+    Object.assign(ctx.params as object, { payLinkId });
+    try {
+      setLayout(ctx, await lookUp(ctx, (found) => readCheckout(deps, found.payLinkId)));
+    } catch (error) {
+      if (!isProblem(error, 'not_found')) throw error;
+    }
+  }
+
+  return { lookUp, loadCheckout, loadLayout, readForm, readLatest };
 }

@@ -54,7 +54,15 @@ const banks: BankOptions = {
 const complete = { order: orderAfter('signup_started', 'approved', 'completed'), branding: BRANDING };
 const paidNow = { ...complete, application: undefined, payment: PAID };
 const paidLater = { ...complete, application: PAID_LATER, payment: undefined };
-const details = { ...common, quote, values: EMPTY_FORM, errors: {}, replaces: undefined, retentionDays: 30 };
+const details = {
+  ...common,
+  quote,
+  today: '2026-03-01',
+  values: EMPTY_FORM,
+  errors: {},
+  replaces: undefined,
+  retentionDays: 30,
+};
 
 const PAY_NOW_PAGES: [string, Page][] = [
   ['the banks', chooseBankPage(banks)],
