@@ -22,6 +22,51 @@ export function limitPerKey(limit: number, maxWaitMs: number, tooLate: Error) {
   };
 }
 
+/** A flood of unknown secrets takes no more connections than this, and known ones have as many of their own. */
+const LOOKUPS_AT_ONCE = 4;
+/** How long what was found is used. A change of it takes effect within this time. */
+const FRESH_MS = 1000;
+/** Secrets that are remembered as known, the latest: in memory, about 1 KB each. */
+const MAX_KNOWN = 10_000;
+
+/**
+ * Looks up what a secret of a caller belongs to, such as an API key. What was found is used for a second. A secret that
+ * was found lately never waits behind unknown ones.
+ * @param tooLate thrown if a lookup has waited for longer than `maxWaitMs`
+ * @returns a function that looks a secret up. `limit` runs the lookup of one that was not found lately, or refuses it
+ */
+export function createLookup<T>(find: (secret: string) => Promise<T | undefined>, maxWaitMs: number, tooLate: Error) {
+  const known = new Map<string, { value: T; readAt: number }>();
+  const lane = () => withTimeout(new Semaphore(LOOKUPS_AT_ONCE), maxWaitMs, tooLate);
+  const [knownLane, unknownLane] = [lane(), lane()];
+
+  function freshValueOf(secret: string): T | undefined {
+    const entry = known.get(secret);
+    return entry && performance.now() - entry.readAt < FRESH_MS ? entry.value : undefined;
+  }
+  async function lookUp(secret: string): Promise<T | undefined> {
+    const fresh = freshValueOf(secret);
+    if (fresh !== undefined) return fresh;
+    // A slow query may have read a key before it was revoked.
+    const readAt = performance.now();
+    const value = await find(secret);
+    known.delete(secret);
+    if (value !== undefined) known.set(secret, { value, readAt });
+    const [oldest] = known.keys();
+    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+    return value;
+  }
+  return async (
+    secret: string,
+    limit: (run: () => Promise<T | undefined>) => Promise<T | undefined> = (run) => run(),
+  ): Promise<T | undefined> => {
+    const fresh = freshValueOf(secret);
+    if (fresh !== undefined) return fresh;
+    if (known.has(secret)) return knownLane.runExclusive(() => lookUp(secret));
+    return limit(() => unknownLane.runExclusive(() => lookUp(secret)));
+  };
+}
+
 /**
  * Runs jobs again and again. One that fails is repeated in its next round. A long one ends when `stop` aborts.
  * @param jobs each with the pause between two rounds, in ms

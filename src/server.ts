@@ -20,6 +20,7 @@ import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
+import { mailAccountsOf } from './mail/mailer';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-order';
 import { createOrderStarter } from './orders/start-orders';
@@ -30,6 +31,8 @@ import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
 import { createOrderWorkflows } from './temporal/order-workflow-client';
+import { toPortalUrl } from './orders/portal-sessions';
+import { createPortal } from './portal/portal';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
 /** The maximum time that the start waits for the schema check. */
@@ -82,8 +85,10 @@ export async function startServer(
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
         settings: config.hostedCheckout,
         lenders: { sandbox, live: lenders.live },
+        mails: mailAccountsOf(config),
         sandboxBank: payments.sandbox,
       }),
+    portal: createPortal({ deps, ...common, readSecret: () => findServiceSecret(db, keys, 'portal') }),
     quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
@@ -142,6 +147,7 @@ function createOrderDependencies(
     },
     breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
+    portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
     expiresAfterMs: orderExpiryMs(config),
     log,
   } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;

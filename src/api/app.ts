@@ -11,7 +11,7 @@ import { GUIDES, docsRoutes } from './docs-routes';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { dropAbandoned, limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
-import { answerUnrouted } from './paths';
+import { allowAnyOrigin, answerUnrouted } from './paths';
 import { renderProblems, signResponses } from './responses';
 import type { RateLimits } from './rate-limit';
 import { requestTelemetry } from './request-telemetry';
@@ -38,6 +38,8 @@ export interface AppOptions {
   trace?: Middleware | undefined;
   /** The hosted checkout, which handles its own paths. Undefined without HOSTED_CHECKOUT, like `quote`. */
   checkout: Middleware<State> | undefined;
+  /** The seller's page, which handles its own paths. */
+  portal: Middleware<State> | undefined;
   quote: QuoteRepayments | undefined;
 }
 
@@ -51,8 +53,10 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(requestTelemetry(log));
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
+  if (options.portal) app.use(options.portal);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems(api.publicUrl));
+  app.use(allowAnyOrigin);
   app.use(options.limitHeaders);
   app.use(healthRoutes(health).routes());
   const authenticate = createAuthentication(deps.db, limits);

@@ -1,7 +1,7 @@
-import { Semaphore, withTimeout } from 'async-mutex';
-import type { Middleware } from 'koa';
+import type { Middleware, ParameterizedContext } from 'koa';
+import { createLookup } from '../concurrency';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/fields';
-import { Problem } from '../contracts/problem';
+import { isProblem, Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { type Caller, type Seller, findCaller } from '../db/sellers';
 import { isUuid } from '../domain/text';
@@ -34,18 +34,26 @@ export function listCost({ query }: Pick<Context, 'query' | 'accepts'>): number 
 }
 
 /**
- * Only requests without a valid key count against the limit of their address, so that a valid key is never refused for
- * the mistakes of others at its address.
+ * Only requests without a valid key count against the limit of their address, so that a key that was used lately is never
+ * refused for the mistakes of others at its address. Other keys are not even looked up beyond that limit.
  */
 export function createAuthentication(db: Db, limits: RateLimits): Authenticate {
   const lookUp = createCallerLookup(db);
+  async function countAnswer(ctx: ParameterizedContext<State>): Promise<void> {
+    if (!isPlainObject(ctx.body)) return;
+    // Koa would do it later.
+    const text = JSON.stringify(ctx.body);
+    ctx.body = text;
+    await limits.countAnswer(ctx, Buffer.byteLength(text));
+  }
   return (kind, costOf = () => 1) =>
     async (ctx, next) => {
       const key = BEARER.exec(ctx.get('Authorization'))?.[1];
       try {
-        const caller = key === undefined ? undefined : await lookUp(key);
+        const caller = key === undefined ? undefined : await lookUp(key, (run) => limits.whileCounted(ctx, run));
         if (caller) Object.assign(ctx.state, { caller, apiKey: key });
       } catch (error) {
+        if (isProblem(error, 'rate_limited')) throw error;
         // The key may be valid, and what needs none works without Postgres.
         await limits.reportAddress(ctx);
         if (kind !== 'none') throw error;
@@ -56,8 +64,12 @@ export function createAuthentication(db: Db, limits: RateLimits): Authenticate {
       else await limits.countAddress(ctx);
       if (kind !== 'none' && ctx.state.caller?.kind !== kind) throw unauthorized(kind, ctx);
       await next();
+      await countAnswer(ctx);
     };
 }
+
+const isPlainObject = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
 
 type Ctx = Pick<Context, 'get' | 'state'>;
 
@@ -100,31 +112,11 @@ export function sellerOf(ctx: Context): Seller {
   throw new Problem('not_found', `${detail} Use this ID in the path, or the key of the other seller.`);
 }
 
-/** How long the owner of a key is cached. A change of the key or its account takes effect within this time. */
-const CACHE_MS = 1000;
-/** A flood of unknown keys takes no more connections than this. */
-const LOOKUPS_AT_ONCE = 4;
 /** While Postgres does not answer, callers get a 503 soon, and do not pile up. */
 const MAX_WAIT_MS = 3000;
+const TOO_MANY = new Problem('service_unavailable', 'Too many keys are looked up. Nothing changed.', {
+  retryAfterS: 5,
+});
 
-/**
- * Creates a function that finds the owner of a key. It caches owners for a second: most requests of a shop cost no
- * query.
- */
-export function createCallerLookup(db: Db): (key: string) => Promise<Caller | undefined> {
-  let cache = new Map<string, Caller>();
-  setInterval(() => (cache = new Map()), CACHE_MS).unref();
-
-  const tooMany = new Problem('service_unavailable', 'Too many keys are looked up. Nothing changed.', {
-    retryAfterS: 5,
-  });
-  const lookups = withTimeout(new Semaphore(LOOKUPS_AT_ONCE), MAX_WAIT_MS, tooMany);
-  const lookUp = async (key: string): Promise<Caller | undefined> => {
-    // A slow query may have read a key before it was revoked: what it found expires with the others.
-    const cacheAtStart = cache;
-    const caller = cacheAtStart.get(key) ?? (await findCaller(db, key));
-    if (caller) cacheAtStart.set(key, caller);
-    return caller;
-  };
-  return async (key) => cache.get(key) ?? lookups.runExclusive(() => lookUp(key));
-}
+/** Creates a function that finds the owner of a key. Most requests of a shop cost no query. */
+export const createCallerLookup = (db: Db) => createLookup((key) => findCaller(db, key), MAX_WAIT_MS, TOO_MANY);

@@ -71,13 +71,15 @@ export async function listen(
   // Node would silently drop the headers after the first 2,000, and a proxy appends X-Forwarded-For last.
   server.maxHeadersCount = 0;
   server.maxConnections = settings.maxConnections;
-  server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
+  // A client that has closed its half of the connection gets the answer that it waits for. Node's types lack this.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.setTimeout(settings.stallTimeoutMs);
   server.on('connection', (socket: Socket) => {
     latest.set(socket, undefined);
     socket.once('close', () => latest.delete(socket));
   });
-  await once(server.listen({ port, host, backlog: BACKLOG }), 'listening');
+  // Without an address, Node listens on IPv6 and IPv4, and where there is no IPv6, on IPv4 only.
+  await once(server.listen({ port, ...(host !== '::' && { host }), backlog: BACKLOG }), 'listening');
   server.on('error', onError);
   return {
     port: (server.address() as AddressInfo).port,
@@ -99,16 +101,27 @@ function toOriginForm(target: string): string | undefined {
 /**
  * Returns a function that begins a request once the earlier ones of its connection have their responses. Node begins
  * all requests that have arrived at the same time: one connection could then hold up the others, and fill the memory
- * with responses that it does not read.
+ * with responses that it does not read. The last response that a connection may have closes it: Node itself would answer
+ * what has arrived after that request with empty 503s.
  */
 function createTurns(
   latest: Map<Socket, ServerResponse | undefined>,
 ): (socket: Socket, response: ServerResponse, begin: () => void) => void {
+  const counts = new WeakMap<Socket, number>();
   return (socket, response, begin) => {
     const earlier = latest.get(socket);
     latest.set(socket, response);
+    const count = (counts.get(socket) ?? 0) + 1;
+    counts.set(socket, count);
+    if (count === MAX_REQUESTS_PER_CONNECTION) response.setHeader('Connection', 'close');
     if (!earlier || earlier.closed) begin();
-    else earlier.once('close', () => !socket.destroyed && begin());
+    else
+      earlier.once('close', () => {
+        if (!socket.writable) return;
+        // The client may have gone.
+        if (socket.readableEnded) socket.destroySoon();
+        else begin();
+      });
   };
 }
 

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { limitPerKey } from '../concurrency';
 import { Problem } from '../contracts/problem';
@@ -17,20 +16,33 @@ const TOO_MANY = new Problem(
   { retryAfterS: 5 },
 );
 
-/** Whether the caller has closed the connection, or its half of it: after that, Node sends no response. */
-const isGone = ({ destroyed, readableEnded }: Socket): boolean => destroyed || readableEnded;
+type Call = Pick<Context, 'method' | 'socket' | 'status' | 'body'>;
+
+const isRead = ({ method }: Pick<Context, 'method'>): boolean => method === 'GET' || method === 'HEAD';
+
+/**
+ * Ends a call whose caller has closed the connection. If it has closed its half only, it may have gone or may wait for
+ * the answer: a read gets it, a change is not made.
+ * @returns false if the call goes on
+ */
+function endAbandoned(ctx: Call): boolean {
+  const { destroyed, readableEnded } = ctx.socket;
+  if (!destroyed && (isRead(ctx) || !readableEnded)) return false;
+  ctx.status = CLIENT_GONE;
+  ctx.body = 'The caller closed its half of the connection before the call began. Nothing changed.';
+  return true;
+}
 
 /**
  * Ends a change whose caller has gone. After a pause of this process, Node reads a call before it sees, a turn of the
  * event loop later, that its caller has given up and has perhaps repeated it elsewhere.
  */
-export async function dropAbandoned(ctx: Pick<Context, 'method' | 'socket' | 'status'>, next: Next): Promise<void> {
-  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+export async function dropAbandoned(ctx: Call, next: Next): Promise<void> {
+  if (!isRead(ctx)) {
     await nextLoopIteration();
     await nextLoopIteration();
   }
-  if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
-  else await next();
+  if (!endAbandoned(ctx)) await next();
 }
 
 /**
@@ -52,7 +64,6 @@ export function limitInFlight(limit: number, maxWaitMs = 10_000) {
       };
       sellers.run(id, hold).catch(refuse);
     });
-    if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
-    else await next();
+    if (!endAbandoned(ctx)) await next();
   };
 }

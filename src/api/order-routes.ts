@@ -121,7 +121,7 @@ export function orderRoutes(
     ctx.body = { data: { seller_id: id, seller_name: name } };
   });
 
-  router.get('/seller/:sellerId/repayment_example', allowAnyOrigin, authenticate('none'), async (ctx) => {
+  router.get('/seller/:sellerId/repayment_example', authenticate('none'), async (ctx) => {
     const { amount } = validateQuery(repaymentSchema, ctx.query);
     const data = await retrieveRepaymentExample(deps, quote, (ctx.params.sellerId ?? '').toLowerCase(), amount);
     ctx.set('Cache-Control', `public, max-age=${REPAYMENT_EXAMPLE_AGE_S}`);
@@ -160,12 +160,6 @@ function sendCsv(ctx: Context, pieces: AsyncGenerator<string>): void {
     ctx.state.log.warn({ err }, 'the CSV was not sent to its end'),
   );
 }
-
-/** Browsers of the shop's customers read the example of repayments, and its errors, such as a 429. They have no key. */
-const allowAnyOrigin: RouteMiddleware = async (ctx, next) => {
-  ctx.set('Access-Control-Allow-Origin', '*');
-  await next();
-};
 
 /** A schema for each pair of account settings: to make one takes longer than to check a request. */
 function createSchemas(rules: OrderRules) {

@@ -31,6 +31,25 @@ export function notAnId(id: string, what: string, use: string): Problem {
   return new Problem('not_found', `The ${what} ID in the path ${mistake}. Use ${use}.`);
 }
 
+const PUBLIC_PATH = /\/seller\/[^/]+\/repayment_example\/?$/;
+const PREFLIGHT_AGE_S = '86400';
+
+/**
+ * Browsers of the shop's customers read the example of repayments, and each of its errors. They have no key. What adds
+ * headers to the page's requests, such as tracing, has the browser ask for permission first.
+ */
+export const allowAnyOrigin: Middleware<State> = (ctx, next) => {
+  if (PUBLIC_PATH.test(ctx.path)) {
+    ctx.set('Access-Control-Allow-Origin', '*');
+    if (ctx.method === 'OPTIONS') {
+      ctx.set('Access-Control-Allow-Methods', 'GET, HEAD');
+      ctx.set('Access-Control-Allow-Headers', ctx.get('Access-Control-Request-Headers'));
+      ctx.set('Access-Control-Max-Age', PREFLIGHT_AGE_S);
+    }
+  }
+  return next();
+};
+
 /**
  * Answers a request that no route has: OPTIONS with a 204, and another method that its path does not support with a 405,
  * both with `Allow`. The error of an unknown path does not repeat it, because it may contain a pay link.

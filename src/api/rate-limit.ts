@@ -5,14 +5,10 @@ import { Problem } from '../contracts/problem';
 import type { Context } from './context';
 
 const MINUTE_MS = 60_000;
+/** An answer counts as one more request for each of these. */
+const ANSWER_BYTES = 16_384;
 /** The requests for one pay link from all networks together, as a multiple of those from one. */
 const NETWORKS = 10;
-/**
- * Attempts per hour to enter the code of one order. A code has 40 random bits, so even the limit of the order leaves no
- * chance to guess it; those of network and browser keep others from using it up.
- */
-const CODE_ATTEMPTS = { network: 100, browser: 10, order: 1000 };
-
 /** A client that repeats a request immediately gets one answer per second and connection. */
 export const delayAnswer = (): Promise<void> => delay(1000);
 
@@ -43,16 +39,32 @@ export function createRateLimits(settings: RateLimitSettings) {
   const payLinks = createLimiter('pay-link', settings.windowMs);
   const payLinkTotals = createLimiter('pay-link-total', settings.windowMs);
   const applicants = createLimiter('applicant', settings.windowMs);
-  const codes = createLimiter('code', 60 * MINUTE_MS);
+
+  /** @throws Problem `rate_limited` after a second */
+  async function countAddress(ctx: Ctx, cost = 1): Promise<void> {
+    try {
+      await count(ctx, addresses, clientNetwork(ctx.ip), settings.address, cost);
+    } catch (error) {
+      await delayAnswer();
+      throw error;
+    }
+  }
 
   return {
-    /** @throws Problem `rate_limited` after a second */
-    async countAddress(ctx: Ctx): Promise<void> {
+    countAddress,
+
+    /**
+     * Runs a lookup for a request that may turn out to count against its address: it counts for as long as it runs.
+     * @throws Problem `rate_limited` after a second, without the lookup
+     */
+    async whileCounted<T>(ctx: Ctx, lookUp: () => Promise<T>): Promise<T> {
+      const network = clientNetwork(ctx.ip);
+      const { consumedPoints } = await addresses.penalty(network);
+      if (consumedPoints > settings.address) await countAddress(ctx, 0);
       try {
-        await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
-      } catch (error) {
-        await delayAnswer();
-        throw error;
+        return await lookUp();
+      } finally {
+        await addresses.reward(network);
       }
     },
 
@@ -73,6 +85,17 @@ export function createRateLimits(settings: RateLimitSettings) {
       }
     },
 
+    networkOf: ({ ip }: Pick<Ctx, 'ip'>): string => clientNetwork(ip),
+
+    /** Counts a large answer to a caller. It is sent, whatever the limit. */
+    async countAnswer(ctx: Ctx & Pick<Context, 'state' | 'remove'>, bytes: number): Promise<void> {
+      const cost = Math.floor(bytes / ANSWER_BYTES);
+      if (cost === 0 || !ctx.state.caller) return;
+      ctx.remove('RateLimit-Policy');
+      ctx.remove('RateLimit');
+      await this.countCaller(ctx, cost).catch(() => undefined);
+    },
+
     /**
      * Counts a request against the limits of an order's pay link: of its network, and of all together. The applicant's
      * browser has a limit of its own, so that nobody else with the link can lock it out.
@@ -87,23 +110,6 @@ export function createRateLimits(settings: RateLimitSettings) {
         if (!(await isApplicant())) throw error;
         await count(ctx, applicants, payLinkId, settings.payLink);
       }
-    },
-
-    /**
-     * Counts an attempt to enter the code of an order.
-     * @param browser identifies the browser
-     * @returns false if its network, its browser or everybody together has made too many
-     */
-    async countCode(ctx: Pick<Context, 'ip'>, orderId: string, browser: string): Promise<boolean> {
-      const limits = [
-        [`${orderId}:${clientNetwork(ctx.ip)}`, CODE_ATTEMPTS.network],
-        [`${orderId}:${browser}`, CODE_ATTEMPTS.browser],
-        [orderId, CODE_ATTEMPTS.order],
-      ] as const;
-      for (const [client, limit] of limits) {
-        if ((await codes.penalty(client)).consumedPoints > limit) return false;
-      }
-      return true;
     },
 
     /** Reports the limit of an address. Neither counts the request nor refuses it. */

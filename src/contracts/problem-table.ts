@@ -238,8 +238,8 @@ const TABLE = {
     status: 429,
     title: 'Too many requests',
     cause:
-      'A limit in `RateLimit-Policy` is exceeded: for the key, for the seller, or, for requests without a valid key, for the ' +
-      'IP address.',
+      'A limit in `RateLimit-Policy` is exceeded: for the key, for the seller, or, for requests without a valid key or ' +
+      'with one that was not used lately, for the IP address.',
     cure: 'Wait for the number of seconds in `Retry-After`. Nothing changed.',
     detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.',
     headers: ['Retry-After'],

@@ -36,15 +36,16 @@ export const rotateSecretRequestSchema = z.strictObject({
 const MAX_STATIC_HEADERS = 5;
 /** Headers of HTTP itself, of one connection, or of the service. */
 const RESERVED_HEADER =
-  /^(host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|expect|content-.*|accept|accept-encoding|user-agent|traceparent|tracestate|webhook-.*)$/i;
+  /^(host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|expect|content-.*|accept|accept-encoding|user-agent|traceparent|tracestate|webhook-.*|--proto--)$/i;
 
 const staticHeader = z
   .strictObject({
     name: z
       .string()
       .max(64, 'must be at most 64 characters')
-      .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'must start with a letter and contain only letters, digits and hyphens')
-      .refine((name) => !RESERVED_HEADER.test(name), 'is a header of HTTP or of the service')
+      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must contain only letters, digits and !#$%&'*+-.^_`|~")
+      // Some receivers read `_` as `-`. `__proto__` is no safe key of an object.
+      .refine((name) => !RESERVED_HEADER.test(name.replaceAll('_', '-')), 'is a header of HTTP or of the service')
       .meta({ description: 'Name of the header. Case does not matter.', examples: ['Authorization'] }),
     value: z
       .string()

@@ -181,6 +181,15 @@ export const ATTACKS: Record<string, Attack> = {
     ]);
   },
 
+  /** From 40 addresses, each below its limit. */
+  async 'unknown keys at once'(attacker) {
+    const path = `${BASE}/order/${randomUUID()}/`;
+    const addresses = Array.from({ length: 40 }, (_, index) => attacker.from(`127.0.9.${1 + index}`));
+    const guess = (from: Attacker): Promise<string> =>
+      from.call(path, { headers: { Authorization: `Bearer sk_${randomUUID()}` } });
+    await Promise.all(addresses.map((from) => from.repeat(700, 200, () => guess(from))));
+  },
+
   /** A forged address, 2,000 headers, and the proxy's X-Forwarded-For, which Node would drop. */
   async 'forged addresses'(attacker) {
     await attacker.repeat(1500, 20, async (index) => attacker.count(await sendPadded(attacker, index)));

@@ -29,7 +29,7 @@ serveParent(async ({ target, seconds }: { target: Target; seconds: number }): Pr
   async function call(kind: Call['kind'], tick: number, orderId = ''): Promise<void> {
     const start = performance.now();
     const seller = target.others[tick % target.others.length]!;
-    const key = seller.keys[Math.floor(Math.random() * seller.keys.length)]!;
+    const key = seller.keys[Math.floor(tick / target.others.length) % seller.keys.length]!;
     const body = JSON.stringify({ data: { amount: 12.5, reference: randomUUID() } });
     const path = kind === 'create' ? `/seller/${seller.id}/order/` : `/order/${orderId}/`;
     let status = 0;

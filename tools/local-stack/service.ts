@@ -14,28 +14,27 @@ import { installTemporalRuntime } from '../../src/temporal/runtime';
 import { ensureNamespace } from '../../src/temporal/server';
 import { startWorker } from '../../src/worker';
 import { announcement } from './announcement';
-import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';
-import { choosePort } from './ports';
-import { DATA_DIR } from './running';
+import { demoOrder, demoPortalLink, demoSeller, writeEnv, type DemoAccess } from './demo';
+import { DATA_DIR, keepPort } from './running';
 import { SHOP_PORT, serveShop } from './serve-shop';
-import { START_OVER, type Servers, type Started, withRecoveryHint } from './servers';
+import { OWN_SETTINGS, START_OVER, type Servers, type Started, withRecoveryHint } from './servers';
 
 const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
 
 /** Starts a worker, the API and the demo shop in this process, prints their addresses, and waits until one fails. */
 export async function startService(servers: Servers, started: Started): Promise<void> {
   const ordersUrl = `http://127.0.0.1:${servers.port}`;
-  const shopUrl = `http://127.0.0.1:${await choosePort(SHOP_PORT)}`;
+  const shopUrl = `http://127.0.0.1:${await keepPort(SHOP_PORT)}`;
   const config = loadConfig({
-    NODE_ENV: 'development',
     LOG_LEVEL: 'warn',
     CHECKOUT_BASE_URL: ordersUrl,
     API_PUBLIC_URL: ordersUrl,
     HOSTED_CHECKOUT: 'true',
     WEBHOOK_ALLOW_PRIVATE: 'true',
-    METRICS_ADDRESS: `127.0.0.1:${await choosePort(9464)}`,
-    WORKER_HEALTH_PORT: String(await choosePort(3001)),
+    METRICS_ADDRESS: `127.0.0.1:${await keepPort(9464)}`,
+    WORKER_HEALTH_PORT: String(await keepPort(3001)),
     ...process.env,
+    ...OWN_SETTINGS,
     DATABASE_URL: servers.databaseUrl,
     PORT: String(servers.port),
   });
@@ -68,9 +67,12 @@ export async function startService(servers: Servers, started: Started): Promise<
   // The developer's own settings can make this order invalid.
   const apiUrl = `${ordersUrl}${config.api.basePaths[0] ?? ''}`;
   const orderUrl = await demoOrder(apiUrl, access, shopUrl).catch((error: unknown) => String(error));
+  const sellerUrl = await demoPortalLink(apiUrl, access).catch((error: unknown) => String(error));
   started(await serveShop(shopUrl, addresses));
   const live = { lender: lendersOf(config).live, bank: paymentProvidersOf(config, worker.db).live };
-  console.log(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, shopUrl, live }));
+  console.log(
+    announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, sellerUrl, shopUrl, live }),
+  );
   process.send?.('up');
   await worker.failed;
 }

@@ -4,16 +4,15 @@ import { findLogo } from '../db/branding';
 import { returnFromLender } from '../use-cases/application';
 import { notFound } from '../order-core';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
+import { addContinueRoutes } from './continue-routes';
 import { addPaymentRoutes } from './payment-routes';
-import type { PageParts } from './read-request';
 import * as pages from './order-pages';
-import { createRouteTools } from './route-tools';
+import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
-export function checkoutRoutes(parts: PageParts): Router<State> {
+export function checkoutRoutes(tools: RouteTools): Router<State> {
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
-  const tools = createRouteTools(parts);
   const { deps, identity, lookUp, loadCheckout, readLatest, redirect } = tools;
 
   router.get('/', async (ctx) => {
@@ -25,13 +24,13 @@ export function checkoutRoutes(parts: PageParts): Router<State> {
     const checkout = await loadCheckout(ctx);
     const { status } = checkout.order;
     if (await returnFromLender(deps, checkout)) await waitForDecision(readLatest, checkout);
-    if (status === 'SUCCESSFUL' && identity.isApplicant(ctx, checkout))
-      sendPage(ctx, await pages.complete(tools, checkout));
+    if (status === 'SUCCESSFUL' && identity.isApplicant(ctx, checkout)) sendPage(ctx, pages.complete(tools, checkout));
     else redirect(ctx, checkout);
   });
 
   addApplicationRoutes(router, tools);
   addPaymentRoutes(router, tools);
+  addContinueRoutes(router, tools);
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'withdraw', 'confirmation', 'continue', 'payment', 'payment/cancel']) {

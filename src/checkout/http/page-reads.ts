@@ -1,12 +1,9 @@
-import { Semaphore, withTimeout } from 'async-mutex';
-import { limitPerKey } from '../../concurrency';
+import { createLookup, limitPerKey } from '../../concurrency';
 import { Problem } from '../../contracts/problem';
 import type { OrderCore } from '../order-core';
 
 /** Reads that pages of one seller's orders can make at the same time; further ones wait. Each uses up to three connections. */
 const READS_AT_ONCE = 3;
-/** A flood of unknown pay links takes no more connections than this. */
-const LOOKUPS_AT_ONCE = 4;
 /** The customer still sees a page, and the flood that causes the wait does not pile up. */
 const MAX_WAIT_MS = 10_000;
 const tooMany = (detail: string): Problem => new Problem('service_unavailable', detail, { retryAfterS: 5 });
@@ -17,13 +14,19 @@ const tooMany = (detail: string): Problem => new Problem('service_unavailable', 
  */
 export function createPageReads(core: Pick<OrderCore, 'findSeller'>, maxWaitMs = MAX_WAIT_MS) {
   const sellers = limitPerKey(READS_AT_ONCE, maxWaitMs, tooMany("Too many pages of the seller's orders are open."));
-  const lookups = withTimeout(new Semaphore(LOOKUPS_AT_ONCE), maxWaitMs, tooMany('Too many pages are open.'));
+  const lookUp = createLookup(
+    (payLinkId) => core.findSeller(payLinkId),
+    maxWaitMs,
+    tooMany('Too many pages are open.'),
+  );
+  // Customers are not refused for others on their network, but who floods only holds up the own one.
+  const networks = limitPerKey(1, maxWaitMs, tooMany('Too many pages are open.'));
   return {
     /**
      * Returns the seller of the order with a pay link, or undefined if there is none.
      * @throws Problem `service_unavailable` if its turn does not come in time
      */
-    sellerOf: (payLinkId: string) => lookups.runExclusive(() => core.findSeller(payLinkId)),
+    sellerOf: (payLinkId: string, network: string) => lookUp(payLinkId, (run) => networks.run(network, run)),
 
     /**
      * Runs a read in its seller's turn. It must not run another one.

@@ -1,5 +1,7 @@
 import type { Context } from './context';
 import { findApplicant } from '../db/applications';
+import { isProblem } from '../../contracts/problem';
+import type { MailAccounts } from '../../mail/mailer';
 import type { Order } from '../../domain/order';
 import { isUuid } from '../../domain/text';
 import { checkPayment } from '../use-cases/customer-payments';
@@ -12,17 +14,14 @@ import { createPageReads } from './page-reads';
 import type { ProviderDetailsOf } from '../pages/provider-details';
 
 export interface PayLinkLimits {
+  /** The network that the request comes from. */
+  networkOf: (ctx: Context) => string;
   /**
    * Counts a request against the limits of its pay link.
    * @param isApplicant true if the browser is the one that submitted the application, which has a limit of its own
    * @throws Problem `rate_limited`
    */
   countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<void>;
-  /**
-   * Counts an attempt to enter the code of an order.
-   * @returns false if there were too many
-   */
-  countCode: (ctx: Context, orderId: string, browserSecret: string) => Promise<boolean>;
 }
 
 /** What the pages of an order are made of. */
@@ -32,6 +31,10 @@ export interface PageParts {
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
+  /** The accounts whose applicants we write to. */
+  mails: MailAccounts;
+  /** Reads the secret that all processes share. */
+  readSecret: () => Promise<string>;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
   /** How long an application is kept after its order closes, in ms. */
@@ -56,7 +59,7 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
   /** Counts a request, and finds what belongs to its pay link. */
   async function lookUp<T>(ctx: Context, find: (payLink: PayLink) => Promise<T>): Promise<T> {
     const payLinkId = ((ctx.params as { payLinkId?: string }).payLinkId ?? '').toLowerCase();
-    const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId) : undefined;
+    const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId, limits.networkOf(ctx)) : undefined;
     if (sellerId === undefined) throw notFound('pay link');
     const isApplicant = async (): Promise<boolean> => {
       const found = await findApplicant(deps.db, payLinkId);
@@ -82,9 +85,12 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
   async function prepare(ctx: Context, stored: Checkout): Promise<Checkout> {
     ctx.state.orderId = stored.order.id;
     const checkout = (await checkPayment(deps, stored)) ? await readLatest(stored.order) : stored;
-    const { order, branding } = checkout;
-    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
+    setLayout(ctx, checkout);
     return checkout;
+  }
+
+  function setLayout(ctx: Context, { order, branding }: Checkout): void {
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
   }
 
   /**
@@ -110,5 +116,15 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
     return { checkout, ...(await form) };
   }
 
-  return { lookUp, loadCheckout, readForm, readLatest };
+  /** Shows an order's layout around a page that is not one of its own, if there is such an order. */
+  async function loadLayout(ctx: Context, payLinkId: string): Promise<void> {
+    Object.assign(ctx.params as object, { payLinkId });
+    try {
+      setLayout(ctx, await lookUp(ctx, (found) => readCheckout(deps, found.payLinkId)));
+    } catch (error) {
+      if (!isProblem(error, 'not_found')) throw error;
+    }
+  }
+
+  return { lookUp, loadCheckout, loadLayout, readForm, readLatest };
 }

@@ -26,13 +26,13 @@ export interface BankOptions extends FormContext {
   isMissing: boolean;
   /** How the customer ends the order; undefined if leaving the page is enough. */
   withdraw: Html | undefined;
-  /** How the customer continues in another browser; undefined before an application is submitted. */
-  code: Html | undefined;
+  /** How the customer opens the page on another device; undefined before an application is submitted. */
+  elsewhere: Html | undefined;
 }
 
 /** The customer who pays now chooses a bank. */
 export function chooseBankPage(options: BankOptions): Page {
-  const { order, isMissing, withdraw, code } = options;
+  const { order, isMissing, withdraw, elsewhere } = options;
   return {
     ...withError(options),
     title: TITLE,
@@ -40,7 +40,7 @@ export function chooseBankPage(options: BankOptions): Page {
     content: html`${!isMissing && message(options)}
       <h1>${TITLE}</h1>
       <p>Pay ${formatPence(order.amountPence)} to ${order.sellerName} now.</p>
-      ${bankForm(options)} ${code} ${withdraw}`,
+      ${bankForm(options)} ${elsewhere} ${withdraw}`,
   };
 }
 
@@ -75,7 +75,7 @@ export function withError({
 }
 
 /** Customers can return from their bank in another browser, which may know the result, but not the bank. */
-function message({ lastPayment, isApplicant, providerDetails }: BankOptions): Html | false {
+function message({ lastPayment, isApplicant, providerDetails, canPayLater }: BankOptions): Html | false {
   if (!lastPayment) return false;
   const bank = isApplicant ? bankName(providerDetails, lastPayment.bank) : undefined;
   const atBank = bank === undefined ? '' : ` at ${bank}`;
@@ -92,5 +92,11 @@ function message({ lastPayment, isApplicant, providerDetails }: BankOptions): Ht
       bank to try again.
     </p>`;
   const text = what[status === 'refused' || status === 'refunded' ? status : 'other'];
-  return html`<p class="message" role="status">${text} Choose a bank to try again.</p>`;
+  const help =
+    status === 'refused'
+      ? 'Often the amount is above a daily limit: ask your bank to raise it, or choose another bank.'
+      : 'Choose a bank to try again.';
+  return html`<p class="message" role="status">
+    ${text} ${help} ${canPayLater && 'You can also select “Pay later instead”.'}
+  </p>`;
 }

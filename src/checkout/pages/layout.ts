@@ -23,7 +23,7 @@ const STEPS: Record<Step, { number: number; paymentTerm?: PaymentTerm }> = {
 const TOTAL_STEPS = 3;
 
 /** At the top of the pages of the sandbox. */
-export const SANDBOX_NOTICE = 'Sandbox: no real lender, bank or money.';
+export const SANDBOX_NOTICE = 'Sandbox: no real lender, bank, email or money.';
 
 /** An error in a form's field, or in the whole form if no field is named. */
 interface FormError {
@@ -130,8 +130,8 @@ function footer({ order, branding, providerDetails }: LayoutContext, page: Page)
     ${
       canFinishLater &&
       html`<p>
-        <a href="${wayBack(order, branding)}">Return to ${sellerName}</a>. You can finish this order later with the same
-        link.
+        You can finish this order later with the same link.
+        <a href="${wayBack(order, branding)}">Return to ${sellerName}</a>
       </p>`
     }
     ${

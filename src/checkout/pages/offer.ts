@@ -3,48 +3,44 @@ import { type Instalment, type Offer, totalPence } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import { describePromotion, formatDate, formatTotal } from './format';
-import { type Html, html } from '../../html/html';
+import { type Html, html, row } from '../../html/html';
 
 /** More than a double has digits. */
 const HALVINGS = 60;
 const PERCENT = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
 
+const APR = html`<abbr title="annual percentage rate">APR</abbr>`;
+
 /**
  * What paying later costs: amount, interest, APR, the applied promotion and the total.
+ * @param today the calendar date that the repayments count from
  * @param parties names to show above the cost, with their roles
  */
 export function costBox(
   { amountPence }: Order,
   offer: Offer,
+  today: string,
   heading: string,
   parties: readonly (readonly [role: string, name: string])[] = [],
 ): Html {
-  const promotion = describePromotion(offer);
-  const { annualInterest: rate = 0 } = offer;
+  const promotion = describePromotion(offer, today);
   return html`<section class="cost">
     <h2>${heading}</h2>
     ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}
-    ${
-      parties.length > 0 &&
-      html`<dl class="parties">
-        ${parties.map(
-          ([role, name]) =>
-            html`<dt>${role}</dt>
-              <dd>${name}</dd>`,
-        )}
-      </dl>`
-    }
-    <dl>
-      <dt>Amount</dt>
-      <dd>${formatPence(amountPence)}</dd>
-      <dt>Interest${rate > 0 && ` at ${rate}% a year`}</dt>
-      <dd>${formatPence(totalPence(offer) - amountPence)}</dd>
-      <dt><abbr title="annual percentage rate">APR</abbr></dt>
-      <dd>${PERCENT.format(annualPercentageRate(amountPence, offer.instalments))}%</dd>
-      <dt class="total">Total to repay</dt>
-      <dd class="total">${formatTotal(offer)}</dd>
-    </dl>
+    ${parties.length > 0 && html`<dl class="parties">${parties.map(([role, name]) => row(role, name))}</dl>`}
+    <dl>${costRows({ amountPence }, offer).map(([label, value]) => row(label === 'APR' ? APR : label, value))}</dl>
   </section>`;
+}
+
+/** The labels and values of `costBox`. */
+export function costRows({ amountPence }: Pick<Order, 'amountPence'>, offer: Offer): [label: string, value: string][] {
+  const { annualInterest: rate = 0, instalments } = offer;
+  return [
+    ['Amount', formatPence(amountPence)],
+    [`Interest${rate > 0 ? ` at ${rate}% a year` : ''}`, formatPence(totalPence(offer) - amountPence)],
+    ['APR', `${PERCENT.format(annualPercentageRate(amountPence, instalments))}%`],
+    ['Total to repay', formatTotal(offer)],
+  ];
 }
 
 /**
@@ -68,12 +64,19 @@ export function annualPercentageRate(amountPence: number, instalments: readonly 
   return Math.round(high * 10) / 10;
 }
 
+/** When each instalment is due, and its amount. @param agreedOn the calendar date of the agreement */
+export function dueDates({ instalments }: Offer, agreedOn: string): [due: string, amount: string][] {
+  return instalments.map(({ dueInMonths, amountPence }) => [
+    formatDate(monthsAfter(agreedOn, dueInMonths)),
+    formatPence(amountPence),
+  ]);
+}
+
 /**
  * A table of the instalments and their due dates.
  * @param agreedOn the calendar date of the agreement
  */
 export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
-  const { instalments } = offer;
   return html`<table>
     <caption class="visually-hidden">
       Repayments
@@ -85,11 +88,11 @@ export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
       </tr>
     </thead>
     <tbody>
-      ${instalments.map(
-        ({ dueInMonths, amountPence }) =>
+      ${dueDates(offer, agreedOn).map(
+        ([due, amount]) =>
           html`<tr>
-            <th scope="row">${formatDate(monthsAfter(agreedOn, dueInMonths))}</th>
-            <td>${formatPence(amountPence)}</td>
+            <th scope="row">${due}</th>
+            <td>${amount}</td>
           </tr>`,
       )}
     </tbody>

@@ -22,7 +22,7 @@ interface PayNowOfferedOptions extends BankOptions {
 
 /** The lender has declined, and the customer can pay now instead. */
 export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
-  const { order, providerDetails, reason, withdraw, code } = options;
+  const { order, providerDetails, reason, withdraw, elsewhere } = options;
   const title = 'Pay later was not approved';
   return {
     ...withError(options),
@@ -32,7 +32,7 @@ export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
       <p>${declineReason(reason, providerDetails.lenderName)} You owe nothing.</p>
       <h2>Pay now instead</h2>
       <p>You can still buy: pay ${formatPence(order.amountPence)} from your bank account. There is no credit check.</p>
-      ${bankForm(options)} ${code} ${withdraw}`,
+      ${bankForm(options)} ${elsewhere} ${withdraw}`,
   };
 }
 
@@ -44,6 +44,6 @@ export function withdrawForm(context: FormContext, sellerName: string, decision:
   const reason = decision === 'failed' ? 'could not be processed' : 'was not approved';
   return html`<hr />
     <h2>Do not want to continue?</h2>
-    <p>Cancel your application. The order then ends, and we tell ${sellerName} that the application ${reason}.</p>
-    ${form(context, 'withdraw', html`<button class="secondary">Cancel my application</button>`)}`;
+    <p>End this order. We then tell ${sellerName} that the application ${reason}.</p>
+    ${form(context, 'withdraw', html`<button class="secondary">End this order</button>`)}`;
 }

@@ -40,10 +40,30 @@ create table api_key (
   -- The first characters of the key, so that operators can recognize it: far too few to use it.
   starts_with text not null,
   created_at timestamptz not null default now(),
+  -- To the hour.
+  last_used_at timestamptz,
   revoked_at timestamptz,
   check ((kind = 'seller') = (seller_id is not null))
 );
 create index api_key_by_seller on api_key (seller_id);
+
+-- A person's use of the seller's page: first a link that works once, then a session. Digests are SHA-256.
+create table portal_session (
+  id uuid primary key default gen_random_uuid(),
+  seller_id uuid not null references seller,
+  -- The key that made the link: the session ends when it is revoked. Null for the operator's command.
+  key_id bigint references api_key (id),
+  -- For the audit log, as the seller's back office has named the person.
+  user_name text,
+  read_only boolean not null,
+  link_digest bytea not null unique,
+  -- Of the cookie, from the use of the link until the session is ended.
+  cookie_digest bytea unique,
+  created_at timestamptz not null default now(),
+  started_at timestamptz,
+  last_used_at timestamptz
+);
+create index portal_session_by_seller on portal_session (seller_id, created_at);
 
 -- Every active secret signs, so that a receiver can change to a new secret while the old one is still active.
 create table webhook_secret (
@@ -231,7 +251,7 @@ create index webhook_attempt_position on webhook_attempt (event_id, position);
 create index webhook_attempt_by_endpoint on webhook_attempt (seller_id, origin, endpoint_state, position)
   where endpoint_state is not null;
 
--- The audit log of the CLI: every command that changes something.
+-- The audit log of the CLI and the seller's page: everything that changes something.
 create table operator_action (
   id uuid primary key,
   at timestamptz not null default now(),
@@ -292,8 +312,12 @@ create table application (
   -- SHA-256 of the secret, in a cookie, of the browser that the application belongs to. It is kept with the agreement,
   -- so that only the applicant can read it.
   browser_digest bytea,
-  -- Counts how often the application has moved to another browser. The code for the next move is calculated from it.
-  code_number integer not null default 0,
+  -- The event of each kind that its last mail was about: its time in ms. See src/checkout/db/mails.ts.
+  mailed jsonb not null default '{}',
+  -- When links to continue on another device were last requested, within an hour. The links are calculated from it.
+  link_requests timestamptz[] not null default '{}',
+  -- When the application last moved to another browser. Links that were requested before no longer work.
+  moved_at timestamptz,
   -- When the lender first replied that it decides later. Null if the customer has to act at the lender since.
   referred_at timestamptz,
   -- The lender's page where the customer has to act, until the customer comes back or the lender decides.
@@ -372,6 +396,22 @@ create table sandbox_payment (
   refunded_at timestamptz
 );
 create index sandbox_payment_by_age on sandbox_payment (started_at);
+
+-- Mails of sandbox accounts, which are shown instead of sent. Deleted after a week, and with the application's data.
+create table sandbox_mail (
+  -- As in the Message-ID of a mail that is sent.
+  id text primary key,
+  seller_id uuid not null references seller on delete cascade,
+  order_id uuid references orders on delete cascade,
+  at timestamptz not null default now(),
+  from_name text not null,
+  mail_to text not null,
+  subject text not null,
+  text text not null,
+  html text not null
+);
+create index sandbox_mail_by_age on sandbox_mail (at desc);
+create index sandbox_mail_by_order on sandbox_mail (order_id);
 
 -- Test webhooks until a worker has sent them. Their URLs, which may be credentials, stay out of Temporal's history.
 create table webhook_test (

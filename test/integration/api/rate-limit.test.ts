@@ -183,14 +183,19 @@ describe('an address', () => {
     expectRateLimited(await guess(api), 'address');
   });
 
-  test('at its limit can still use every valid key, also keys that this process has never seen', async () => {
+  test('at its limit can still use every valid key that it has used lately, and others after the window', async () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '2' });
+    expect((await check(api)).status).toBe(200);
+    expect((await api.progress(randomUUID(), 'approved')).status).toBe(404);
     expect(await statuses(4, guess, api)).toEqual([401, 401, 429, 429]);
     const unused = await createSellerKey(database.db, seller.id);
     expect(await statuses(10, check, api)).toEqual(times(10, 200));
-    expect((await check(api, unused)).status).toBe(200);
     expect((await api.progress(randomUUID(), 'approved')).status).toBe(404);
+    expectRateLimited(await check(api, unused), 'address');
     expectRateLimited(await guess(api), 'address');
+    moveClock(600_000);
+    expect((await check(api, unused)).status).toBe(200);
+    jest.restoreAllMocks();
     await database.db.query('update api_key set revoked_at = now() where seller_id = $1', [seller.id]);
     const isForgotten = async () => (await check(api)).status === 429;
     await until(isForgotten, 'the API has forgotten the revoked key');
@@ -203,8 +208,9 @@ describe('an address', () => {
     expect((await check(api)).status).toBe(200);
   });
 
-  test('that floods the API with invalid keys does not keep valid keys out', async () => {
+  test('that floods the API with invalid keys does not keep valid keys out that were used lately', async () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '50' });
+    expect((await check(api)).status).toBe(200);
     const guesses = Array.from({ length: 500 }, () => guess(api));
     expect((await check(api)).status).toBe(200);
     expect((await Promise.all(guesses)).map(({ status }) => status)).toContain(429);
@@ -212,6 +218,7 @@ describe('an address', () => {
 
   test('over its limit gets its answers after a second, and valid keys get theirs immediately', async () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '1' });
+    expect((await check(api)).status).toBe(200);
     expect((await guess(api)).status).toBe(401);
     const answers = holdDelays(1000);
     const refused = guess(api);
@@ -278,6 +285,23 @@ test('a list counts as one request for each 10 items of its limit, and a webhook
   expect(left(await api.call('POST', `${BASE}/seller/${seller.id}/webhook_test/`, { body: '{' }))).toBe('4');
   const { detail } = expectProblem(await list('?limit=100'), 429, 'rate_limited');
   expect(detail).toContain('of 40 requests in 600 s is reached. This one counts as 10. Nothing changed.');
+});
+
+test('an answer counts as one more request for each 16 KB, and is sent even if it exceeds the limit', async () => {
+  const api = await startApi({ RATE_LIMIT_KEY: '14' });
+  for (let order = 0; order < 4; order++) await api.create({ meta_data: { text: 'x'.repeat(16_000) } });
+  const list = () => api.call('GET', `${BASE}/seller/${seller.id}/order/`);
+  const { status, headers } = await list();
+  expect([status, headers.get('RateLimit-Policy'), headers.get('RateLimit')]).toEqual([
+    200,
+    '"key";q=14;w=600',
+    expect.stringMatching(/^"key";r=3;t=\d+$/),
+  ]);
+  expect(headers.get('Content-Type')).toBe('application/json; charset=utf-8');
+  const last = await list();
+  expect([last.status, last.headers.get('RateLimit')]).toEqual([200, expect.stringMatching(/^"key";r=0;t=\d+$/)]);
+  expect(last.body.data).toHaveLength(4);
+  expectRateLimited(await list(), 'key');
 });
 
 test('a call that costs more than the limit takes the whole limit', async () => {

@@ -93,3 +93,25 @@ test('a client that disconnects before its body is complete creates no order', a
 test('the service still creates orders after all malformed requests', async () => {
   expect((await stack.api.create()).status).toBe(201);
 });
+
+/** Sends a request and closes the sending half of the connection. */
+function sendAndEnd(request: string): Promise<string> {
+  const { hostname, port } = new URL(stack.api.url);
+  return new Promise((resolve) => {
+    let response = '';
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }, () => socket.end(request));
+    socket.on('data', (data) => (response += data.toString()));
+    socket.on('end', () => resolve(response));
+  });
+}
+
+test('a client that closes its half of the connection after a request gets the answer; a change is not made', async () => {
+  const { seller } = stack;
+  const check = `GET ${BASE}/seller/${seller.id}/connection_check/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${seller.key}\r\n\r\n`;
+  expect(await sendAndEnd(check)).toMatch(/^HTTP\/1\.1 200 /);
+  const body = order('half closed');
+  expect(await sendAndEnd(post(`Content-Length: ${body.length}`, body))).toMatch(
+    /^HTTP\/1\.1 499 [^]*The caller closed its half of the connection before the call began\. Nothing changed\.$/,
+  );
+  expect(await references()).not.toContain('half closed');
+});

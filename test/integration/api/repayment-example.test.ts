@@ -93,3 +93,35 @@ test('a call without a key counts against the limit of its address, and one with
   expect(await limitsOf(null)).toMatch(/^"address";/);
   expect(await limitsOf(stack.seller.key)).toMatch(/^"key";/);
 });
+
+describe('a page of any origin', () => {
+  const path = `${BASE}/seller/${randomUUID()}/repayment_example/`;
+  const asked = 'traceparent,sentry-trace,x-requested-with,content-type,cache-control';
+
+  test.each([path, path.slice(0, -1)])('may ask %s with the headers that it adds', async (asking) => {
+    const headers = { Origin: 'https://shop.example', 'Access-Control-Request-Method': 'GET' };
+    const { status, headers: got } = await stack.api.call('OPTIONS', asking, {
+      key: null,
+      headers: { ...headers, 'Access-Control-Request-Headers': asked },
+    });
+    expect(status).toBe(204);
+    expect(got.get('Access-Control-Allow-Origin')).toBe('*');
+    expect(got.get('Access-Control-Allow-Methods')).toBe('GET, HEAD');
+    expect(got.get('Access-Control-Allow-Headers')).toBe(asked);
+    expect(got.get('Access-Control-Max-Age')).toBe('86400');
+  });
+
+  test.each([
+    ['a wrong method', 405, 'POST', {}],
+    ['headers that are too large', 431, 'GET', { 'X-Large': 'x'.repeat(17_000) }],
+  ])('can read the error of %s', async (_, status, method, headers) => {
+    const response = await stack.api.call(method, path, { key: null, headers });
+    expect([response.status, response.headers.get('Access-Control-Allow-Origin')]).toEqual([status, '*']);
+  });
+
+  test('is not let into any other path', async () => {
+    const order = `${BASE}/order/${randomUUID()}/`;
+    const { headers } = await stack.api.call('OPTIONS', order, { key: null });
+    expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+});

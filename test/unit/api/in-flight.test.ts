@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { limitInFlight } from '../../../src/api/in-flight';
+import { dropAbandoned, limitInFlight } from '../../../src/api/in-flight';
 import type { Context } from '../../../src/api/context';
 
 function contextOf(sellerId: string) {
@@ -90,4 +90,16 @@ test('a request whose client has gone while it waited does not run', async () =>
   const limit = limitInFlight(1);
   await limit(gone as unknown as Context, () => Promise.reject(new Error('it runs')));
   expect(gone.status).toBe(499);
+});
+
+test.each([
+  ['GET', 1, 404],
+  ['DELETE', 0, 499],
+])('a %s of a client that has closed its half of the connection runs %d times', async (method, times, status) => {
+  const ctx = { ...contextOf('a'), method, body: undefined };
+  ctx.socket.readableEnded = true;
+  let runs = 0;
+  await dropAbandoned(ctx as unknown as Context, () => Promise.resolve(runs++));
+  await limitInFlight(1)(ctx as unknown as Context, () => Promise.resolve(runs++));
+  expect([runs, ctx.status]).toEqual([2 * times, status]);
 });

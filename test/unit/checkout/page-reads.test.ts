@@ -16,6 +16,19 @@ test('a page that has waited too long for its turn returns service_unavailable, 
 
 test('a pay link whose lookup has waited too long returns service_unavailable', async () => {
   const reads = createPageReads({ findSeller: () => new Promise(() => undefined) }, 50);
-  for (let running = 0; running < 4; running++) void reads.sellerOf('a');
-  await expect(reads.sellerOf('b')).rejects.toMatchObject({ code: 'service_unavailable' });
+  for (let running = 0; running < 4; running++) void reads.sellerOf('a', `192.0.2.${running}`);
+  await expect(reads.sellerOf('b', '192.0.2.9')).rejects.toMatchObject({ code: 'service_unavailable' });
+});
+
+test('a flood of unknown pay links from one network neither delays customers of others nor those with a known link', async () => {
+  const findSeller = (payLinkId: string) =>
+    /^unknown/.test(payLinkId) ? new Promise<undefined>(() => undefined) : Promise.resolve('seller');
+  const reads = createPageReads({ findSeller }, 50);
+  expect(await reads.sellerOf('known', '192.0.2.1')).toBe('seller');
+  const flood = Array.from({ length: 1000 }, (_, index) => reads.sellerOf(`unknown ${index}`, '192.0.2.1'));
+  for (const one of flood) one.catch(() => undefined);
+  expect(await reads.sellerOf('new', '192.0.2.2')).toBe('seller');
+  expect(await reads.sellerOf('known', '192.0.2.1')).toBe('seller');
+  const [, ...waiting] = await Promise.allSettled(flood.slice(-2));
+  expect(waiting[0]).toMatchObject({ status: 'rejected', reason: { code: 'service_unavailable' } });
 });

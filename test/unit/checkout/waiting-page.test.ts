@@ -4,7 +4,7 @@ import { waitingPage } from '../../../src/checkout/pages/waiting';
 import { ORDER } from '../../support/domain-orders';
 import { PROVIDER_DETAILS } from '../../support/provider-details';
 
-test('the waiting page changes its text after 30 seconds and refreshes less often after 90 seconds', () => {
+test('the waiting page, which reloads every 5 seconds, changes its text within 15 seconds and refreshes less often after 90 seconds', () => {
   const after = (seconds: number, state: WaitingState = 'waiting') => {
     const now = new Date('2027-01-15T12:00:00Z');
     const since = new Date(now.getTime() - seconds * 1000);
@@ -16,11 +16,13 @@ test('the waiting page changes its text after 30 seconds and refreshes less ofte
       since,
       isRefreshing: true,
       now,
-      code: undefined,
+      mailTo: undefined,
+      elsewhere: undefined,
     });
     return [refresh?.afterSeconds, /usually|longer than usual/.exec(content.text)?.[0]];
   };
-  expect([after(1), after(31), after(91)]).toEqual([
+  expect([after(1), after(9), after(11), after(91)]).toEqual([
+    [5, 'usually'],
     [5, 'usually'],
     [5, 'longer than usual'],
     [30, 'longer than usual'],
@@ -40,7 +42,8 @@ test('the page of a review states how long it usually takes, however long the cu
       since,
       isRefreshing: true,
       now,
-      code: undefined,
+      mailTo: undefined,
+      elsewhere: undefined,
     });
     expect(content.text).toContain('A review usually takes about 20 seconds.');
     expect(content.text).toContain('This link keeps your place');
@@ -63,7 +66,8 @@ test.each<[WaitingState, boolean]>([
     since: now,
     isRefreshing: true,
     now,
-    code: undefined,
+    mailTo: undefined,
+    elsewhere: undefined,
   });
   const branding = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
   const { body } = renderPage(page, { order, branding, providerDetails: PROVIDER_DETAILS, path: '/pay/x' });
