@@ -22,6 +22,7 @@ import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-order';
+import { createQuotas } from './orders/quotas';
 import { createOrderStarter } from './orders/start-orders';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { type TemporalCalls, createTemporalCalls } from './temporal/calls';
@@ -56,7 +57,7 @@ export async function startServer(
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
   } satisfies OrderDependencies;
-  const { workflows, starter, keys } = deps;
+  const { workflows, starter, keys, quotas } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(config.rateLimits);
@@ -116,6 +117,7 @@ export async function startServer(
       await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
       await starter.drain();
       await workflows.drain();
+      await quotas.stop();
       await client.connection.close();
       await endDatabase();
       log.info('API stopped');
@@ -140,6 +142,7 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    quotas: createQuotas(config.quotas, db, log),
     breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
     expiresAfterMs: orderExpiryMs(config),
