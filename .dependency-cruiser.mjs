@@ -8,7 +8,7 @@
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'html', 'cli'].map((name) => [
+    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'html', 'mail', 'cli'].map((name) => [
       name,
       `^src/${name}/`,
     ]),
@@ -79,12 +79,23 @@ const LAYERS = {
   api: ['domain', 'contracts', 'db', 'postgres', 'telemetry', 'orders', 'concurrency', 'package'],
   'order-core': ['domain', 'contracts', 'db', 'postgres', 'orders', 'temporal:type'],
   checkout: [
-    ...['domain', 'contracts', 'concurrency', 'postgres', 'telemetry', 'html', 'order-core', 'checkout-messages'],
+    ...[
+      'domain',
+      'contracts',
+      'concurrency',
+      'postgres',
+      'telemetry',
+      'html',
+      'mail',
+      'order-core',
+      'checkout-messages',
+    ],
     ...['calls', 'checkout-workflow:type'],
   ],
   'checkout-messages': [],
   'checkout-workflow': ['checkout:type', 'checkout-messages'],
   html: [],
+  mail: ['html', 'postgres'],
   providers: ['checkout', 'config:type', 'postgres:type'],
   cli: [
     ...['domain', 'contracts', 'encryption', 'db', 'postgres', 'webhooks', 'telemetry', 'calls', 'temporal', 'orders'],
@@ -115,6 +126,7 @@ const PACKAGES = {
   '@temporalio/worker': ['temporal', 'telemetry', 'activities', 'entry'],
   '@opentelemetry/api': ['telemetry'],
   'prom-client': ['telemetry'],
+  nodemailer: ['mail'],
   commander: ['cli', 'entry', 'tools'],
 };
 

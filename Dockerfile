@@ -21,7 +21,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/client/package.json packages/client/
 # Without the client's workspace, which is for shops. Removes the SDK's native libraries for other platforms.
-RUN npm ci --ignore-scripts --omit=dev --workspaces=false \
+RUN npm ci --ignore-scripts --include=prod --omit=dev --workspaces=false \
  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
       ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 
@@ -38,7 +38,7 @@ COPY --from=build /app/dist dist
 # may take 192 MB before they are collected, and a worker in use took 1 GB instead of 550 MB.
 ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=16 \
-    HOST=0.0.0.0 \
+    HOST=:: \
     PORT=3000 \
     WORKER_HEALTH_PORT=3000 \
     SHUTDOWN_DELAY_MS=5000

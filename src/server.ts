@@ -20,6 +20,7 @@ import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
+import { mailAccountsOf } from './mail/mailer';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-order';
 import { createQuotas } from './orders/quotas';
@@ -83,6 +84,7 @@ export async function startServer(
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
         settings: config.hostedCheckout,
         lenders: { sandbox, live: lenders.live },
+        mails: mailAccountsOf(config),
         sandboxBank: payments.sandbox,
       }),
     quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),

@@ -5,7 +5,8 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { type WorkerOptions, NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import { createCheckoutActivities } from './checkout/temporal/checkout-activities';
+import { type CheckoutActivities, createCheckoutActivities } from './checkout/temporal/checkout-activities';
+import { type MailActivities, createMailActivities } from './checkout/temporal/mail-activities';
 import { createOrderActivities } from '../activities/order-activities';
 import { createResendActivities } from '../activities/resend-activities';
 import { createWebhookActivities } from '../activities/webhook-activities';
@@ -19,14 +20,18 @@ import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-c
 import { guardLenders, guardSettlements } from './checkout/lender/guard-lenders';
 import { guardPayments } from './checkout/payments/guard-payments';
 import { createOrderCore } from './checkout/order-core';
+import { readCheckout } from './checkout/use-cases/read-checkout';
+import { createProviderDetails } from './checkout/pages/provider-details';
 import { type Config, loadConfig } from './config';
 import type { OldData } from './db/old-data';
 import { type Db, openDatabase } from './db/pool';
 import { waitForCurrentSchema } from './db/migrations';
 import { oldDataOf } from './db/retention';
+import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
+import { createMailer, mailAccountsOf } from './mail/mailer';
 import { startBackgroundJobs } from './orders/background/background-jobs';
 import { requestResend } from './orders/webhooks';
 import { lendersOf, paymentProvidersOf } from './providers';
@@ -35,7 +40,7 @@ import { receiveRequestContext } from './telemetry/current-request-context';
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
 import { createTemporalCalls } from './temporal/calls';
-import { createTemporalClient, temporalSettings } from './temporal/connection';
+import { createTemporalClient, nativeProxy, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import { type OrderWorkflows, createOrderWorkflows } from './temporal/order-workflow-client';
 import { installTemporalRuntime } from './temporal/runtime';
@@ -89,6 +94,7 @@ export async function startWorker(
     ? startCheckoutJobs({
         ...{ db, log, workflows: createCheckoutWorkflows(client, config, calls) },
         payments: paymentProvidersOf(config, db),
+        mails: mailAccountsOf(config),
         intervalMs: 4 * background.intervalMs,
       })
     : () => Promise.resolve();
@@ -133,7 +139,7 @@ async function untilIdle(workers: readonly Worker[]): Promise<void> {
 async function connect(temporal: ClientConnectConfig, client: Client, log: Logger): Promise<NativeConnection> {
   for (;;) {
     try {
-      const connection = await NativeConnection.connect(temporal.connectionOptions);
+      const connection = await NativeConnection.connect({ ...temporal.connectionOptions, ...nativeProxy() });
       await ensureSearchAttributes(client).catch((error: unknown) =>
         log.warn(
           { reason: String(error) },
@@ -216,18 +222,38 @@ function createWorkers(
         ...options,
         taskQueue: CHECKOUT_TASK_QUEUE,
         workflowBundle: { codePath: WORKFLOW_BUNDLES.checkout },
-        activities: createCheckoutActivities({
-          db,
-          callLender: guardLenders(lendersOf(config), { log }),
-          lenderSettlements: guardSettlements(lendersOf(config), log),
-          payments: guardPayments(paymentProvidersOf(config, db), { log }),
-          core: createOrderCore({ db, workflows }),
-          checkoutBaseUrl: config.checkoutBaseUrl,
-        }),
+        activities: checkoutActivities(config, { db, workflows, log }),
         maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
       }),
   };
   return Promise.all(queues.map((queue) => create[queue as keyof typeof create]()));
+}
+
+function checkoutActivities(
+  config: Config,
+  { db, workflows, log }: { db: Db; workflows: OrderWorkflows; log: Logger },
+): CheckoutActivities & MailActivities {
+  const lenders = lendersOf(config);
+  const payments = guardPayments(paymentProvidersOf(config, db), { log });
+  const core = createOrderCore({ db, workflows });
+  const { checkoutBaseUrl } = config;
+  const { sandbox, live } = lenders;
+  if (!sandbox) throw new Error('there is no hosted checkout');
+  return {
+    ...createCheckoutActivities({
+      ...{ db, payments, core, checkoutBaseUrl },
+      callLender: guardLenders(lenders, { log }),
+      lenderSettlements: guardSettlements(lenders, log),
+    }),
+    ...createMailActivities({
+      ...{ db, core, checkoutBaseUrl, log },
+      readCheckout: (link) => readCheckout({ db, core, payments, hasLiveLender: live !== undefined }, link),
+      mails: mailAccountsOf(config),
+      sendMail: createMailer(config, db),
+      providerDetailsOf: createProviderDetails(checkoutBaseUrl, payments, { sandbox, live }, config.hostedCheckout),
+      readSecret: () => findServiceSecret(db, createKeyRing(config.encryptionKeys), 'checkout'),
+    }),
+  };
 }
 
 function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise<HttpServer> {

@@ -78,7 +78,8 @@ export async function listen(
     latest.set(socket, undefined);
     socket.once('close', () => latest.delete(socket));
   });
-  await once(server.listen({ port, host, backlog: BACKLOG }), 'listening');
+  // Without an address, Node listens on IPv6 and IPv4, and where there is no IPv6, on IPv4 only.
+  await once(server.listen({ port, ...(host !== '::' && { host }), backlog: BACKLOG }), 'listening');
   server.on('error', onError);
   return {
     port: (server.address() as AddressInfo).port,

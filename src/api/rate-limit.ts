@@ -9,12 +9,6 @@ const MINUTE_MS = 60_000;
 const ANSWER_BYTES = 16_384;
 /** The requests for one pay link from all networks together, as a multiple of those from one. */
 const NETWORKS = 10;
-/**
- * Attempts per hour to enter the code of one order. A code has 40 random bits, so even the limit of the order leaves no
- * chance to guess it; those of network and browser keep others from using it up.
- */
-const CODE_ATTEMPTS = { network: 100, browser: 10, order: 1000 };
-
 /** A client that repeats a request immediately gets one answer per second and connection. */
 export const delayAnswer = (): Promise<void> => delay(1000);
 
@@ -45,7 +39,6 @@ export function createRateLimits(settings: RateLimitSettings) {
   const payLinks = createLimiter('pay-link', settings.windowMs);
   const payLinkTotals = createLimiter('pay-link-total', settings.windowMs);
   const applicants = createLimiter('applicant', settings.windowMs);
-  const codes = createLimiter('code', 60 * MINUTE_MS);
 
   /** @throws Problem `rate_limited` after a second */
   async function countAddress(ctx: Ctx, cost = 1): Promise<void> {
@@ -117,23 +110,6 @@ export function createRateLimits(settings: RateLimitSettings) {
         if (!(await isApplicant())) throw error;
         await count(ctx, applicants, payLinkId, settings.payLink);
       }
-    },
-
-    /**
-     * Counts an attempt to enter the code of an order.
-     * @param browser identifies the browser
-     * @returns false if its network, its browser or everybody together has made too many
-     */
-    async countCode(ctx: Pick<Context, 'ip'>, orderId: string, browser: string): Promise<boolean> {
-      const limits = [
-        [`${orderId}:${clientNetwork(ctx.ip)}`, CODE_ATTEMPTS.network],
-        [`${orderId}:${browser}`, CODE_ATTEMPTS.browser],
-        [orderId, CODE_ATTEMPTS.order],
-      ] as const;
-      for (const [client, limit] of limits) {
-        if ((await codes.penalty(client)).consumedPoints > limit) return false;
-      }
-      return true;
     },
 
     /** Reports the limit of an address. Neither counts the request nor refuses it. */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { MINUTE, SECOND, choice, integer, milliseconds, port, setting, flag } from './setting';
 import { type EncryptionKey, parseKeys } from '../encryption/key-ring';
@@ -29,8 +30,12 @@ export const processSettings = {
   ),
   host: setting(
     'HOST',
-    z.string().default('127.0.0.1'),
-    "Address on which the API and a worker's health server listen. The image sets `0.0.0.0`.",
+    z
+      .string()
+      .default('127.0.0.1')
+      .transform((host) => host.replace(/^\[(.*)\]$/, '$1'))
+      .refine((host) => isIP(host) !== 0 || host === 'localhost', 'must be an IP address or localhost'),
+    "Address on which the API and a worker's health server listen. `::` listens on IPv6 and IPv4. The image sets it.",
   ),
   port: setting('PORT', port().default(3000), 'Port of the API.'),
   workerHealthPort: setting(
@@ -78,7 +83,7 @@ const keys = z
   .transform((text, context): EncryptionKey[] => {
     const parsed = text === '' ? [] : parseKeys(text);
     if (parsed) return parsed;
-    context.addIssue('must be id:key pairs, separated by commas, where a key is 32 bytes in Base64');
+    context.addIssue('must be id:key pairs or plain, separated by commas, where a key is 32 bytes in Base64');
     return z.NEVER;
   });
 
@@ -87,8 +92,9 @@ export const encryptionSettings = {
     'ENCRYPTION_KEYS',
     keys,
     'AES-256 keys as `id:key` pairs, separated by commas; `npm run cli -- encryption new-key` prints one. The first ' +
-      'encrypts webhook secrets and the secret of the checkout in Postgres. The others only decrypt. If empty, secrets ' +
-      'are stored as they are.',
+      'encrypts webhook secrets and the secret of the checkout in Postgres. The others only decrypt. `plain` in the list ' +
+      'stands for no encryption, for the time in which it is [turned on](security.md#turn-encryption-on): without it, a ' +
+      'secret that is not encrypted is refused. If empty, secrets are stored as they are.',
   ),
   encryptPayloads: setting(
     'ENCRYPT_PAYLOADS',

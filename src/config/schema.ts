@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { httpSettings, rateLimitSettings } from './http-settings';
+import { mailSettings } from './mail-settings';
 import { encryptionSettings, databaseSettings, processSettings } from './process-settings';
 import {
   checkoutSettings,
@@ -8,6 +9,7 @@ import {
   retentionSettings,
   workflowSettings,
 } from './order-settings';
+import { createKeyRing } from '../encryption/key-ring';
 import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
 
@@ -19,6 +21,7 @@ export const SETTING_GROUPS = {
   HTTP: z.object(httpSettings),
   'Rate limits': z.object(rateLimitSettings),
   Checkout: z.object(checkoutSettings),
+  Mail: z.object(mailSettings),
   Orders: z.object(orderSettings),
   Workflows: z.object(workflowSettings),
   'Background jobs': z.object(backgroundSettings),
@@ -34,6 +37,7 @@ export const settings = z.object({
   ...httpSettings,
   ...rateLimitSettings,
   ...checkoutSettings,
+  ...mailSettings,
   ...orderSettings,
   ...workflowSettings,
   ...backgroundSettings,
@@ -88,5 +92,5 @@ export const toAddressPolicy = (production: boolean, allowPrivate: boolean) => (
 type PayloadSettings = Pick<z.infer<typeof settings>, 'encryptPayloads' | 'encryptionKeys'>;
 
 function canEncryptPayloads({ encryptPayloads, encryptionKeys }: PayloadSettings): boolean {
-  return !encryptPayloads || encryptionKeys.length > 0;
+  return !encryptPayloads || createKeyRing(encryptionKeys).firstKey !== undefined;
 }

@@ -54,6 +54,21 @@ export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey
   return rows;
 }
 
+/** Finds the keys that begin with a text. Only the first characters of a key are stored. */
+export async function findKeys(
+  db: DbClient,
+  beginning: string,
+): Promise<(ListedKey & { kind: KeyOwner['kind']; sellerId: string | null; sellerName: string | null })[]> {
+  const { rows } = await db.query<Awaited<ReturnType<typeof findKeys>>[number]>(
+    `select k.kind, seller_id as "sellerId", s.name as "sellerName", k.id, starts_with as "startsWith", label,
+       k.created_at as "createdAt", revoked_at as "revokedAt"
+     from api_key k left join seller s on s.id = k.seller_id
+     where starts_with(starts_with, $1) or starts_with($1, starts_with) order by k.id`,
+    [beginning],
+  );
+  return rows;
+}
+
 /**
  * Revokes a key: it stops working within a second, in every process. A key that is revoked already keeps its time.
  * @returns when the key was revoked; undefined if there is no such key of this kind

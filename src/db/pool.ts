@@ -2,6 +2,9 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { setTimeout as delay } from 'node:timers/promises';
 
+// They are for other programs. node-pg would take from them what DATABASE_URL leaves out, such as PGSSLMODE and PGOPTIONS.
+for (const name of Object.keys(process.env)) if (/^PG[A-Z]+$/.test(name)) Reflect.deleteProperty(process.env, name);
+
 // Amounts, ids and positions are far below 2^53. The driver's default is text.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 

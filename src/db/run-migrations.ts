@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runner, type MigrationBuilder } from 'node-pg-migrate';
 import pg from 'pg';
 import { MIGRATIONS_FOLDER, readMigrations } from './migrations';
+import './pool';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Other statements queue behind a migration that waits for a lock, so it gives up after a second and is retried. */

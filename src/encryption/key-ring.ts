@@ -4,7 +4,7 @@ const ALGORITHM = 'aes-256-gcm';
 /** Half of it derives the message's own key, half is its nonce: see `keyOf`. */
 const NONCE_BYTES = 24;
 const TAG_BYTES = 16;
-/** Marks an encrypted text. Texts without it are stored as they are. */
+/** Marks an encrypted text. */
 const ENCRYPTED_TEXT = /^enc:([\w-]+):([\w-]+)$/;
 
 /** A key of 32 bytes. Its id is stored beside everything that it encrypts. */
@@ -13,13 +13,19 @@ export interface EncryptionKey {
   key: Buffer;
 }
 
+/**
+ * Stands for no encryption in a list of keys: as the first, texts are stored as they are; behind it, such texts are still
+ * accepted. Who can write to the database cannot change the list, so that no text without encryption passes otherwise.
+ */
+export const PLAIN: EncryptionKey = { id: 'plain', key: Buffer.alloc(0) };
+
 interface Ciphertext {
   keyId: string;
   /** Nonce, tag and encrypted bytes. */
   data: Buffer;
 }
 
-/** The key is not configured, or the ciphertext was changed or belongs to another context. */
+/** The key is not configured, the text is not encrypted, or the ciphertext was changed or belongs to another context. */
 export class DecryptionError extends Error {}
 
 /**
@@ -27,13 +33,13 @@ export class DecryptionError extends Error {}
  * ciphertext that was moved to another context cannot be decrypted.
  */
 export interface KeyRing {
-  /** The id of the first key; undefined if there are no keys. */
+  /** The id of the first key; undefined if it is `PLAIN` or there are no keys. */
   readonly firstKey: string | undefined;
-  /** @throws TypeError if there are no keys */
+  /** @throws TypeError if there is no first key */
   encrypt(plain: Uint8Array, context: string): Ciphertext;
   /** @throws DecryptionError */
   decrypt(ciphertext: Ciphertext, context: string): Buffer;
-  /** Encrypts a text for a database column. Without keys, returns it as it is. */
+  /** Encrypts a text for a database column. Without a first key, returns it as it is. */
   encryptText(text: string, context: string): string;
   /**
    * Returns the text that `encryptText` was given.
@@ -52,7 +58,8 @@ function keyOf({ key }: EncryptionKey, nonce: Buffer): Buffer {
 
 /** @param keys the first one encrypts */
 export function createKeyRing(keys: readonly EncryptionKey[]): KeyRing {
-  const [first] = keys;
+  const first = keys[0] === PLAIN ? undefined : keys[0];
+  const acceptsPlain = keys.length === 0 || keys.includes(PLAIN);
 
   function encrypt(plain: Uint8Array, context: string): Ciphertext {
     if (!first) throw new TypeError('there are no encryption keys');
@@ -63,7 +70,7 @@ export function createKeyRing(keys: readonly EncryptionKey[]): KeyRing {
   }
 
   function decrypt({ keyId, data }: Ciphertext, context: string): Buffer {
-    const found = keys.find(({ id }) => id === keyId);
+    const found = keys.find((key) => key.id === keyId && key !== PLAIN);
     if (!found) throw new DecryptionError(`the encryption key "${keyId}" is not configured`);
     const tagEnd = NONCE_BYTES + TAG_BYTES;
     if (data.length < tagEnd) throw new DecryptionError('the ciphertext is incomplete');
@@ -89,7 +96,10 @@ export function createKeyRing(keys: readonly EncryptionKey[]): KeyRing {
     },
     decryptText(stored, context) {
       const [, keyId, data] = ENCRYPTED_TEXT.exec(stored) ?? [];
-      if (keyId === undefined || data === undefined) return stored;
+      if (keyId === undefined || data === undefined) {
+        if (acceptsPlain) return stored;
+        throw new DecryptionError('the secret is not encrypted, and ENCRYPTION_KEYS does not contain "plain"');
+      }
       return decrypt({ keyId, data: Buffer.from(data, 'base64url') }, context).toString();
     },
   };
@@ -107,14 +117,15 @@ const KEY_BYTES = 32;
 const ENTRY = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/]{43}=)$/;
 
 /**
- * Parses `id:key` pairs, separated by commas; a key is 32 bytes in Base64.
+ * Parses `id:key` pairs and `plain`, separated by commas; a key is 32 bytes in Base64.
  * @returns undefined if the text is not valid, or an id is repeated
  */
 export function parseKeys(text: string): EncryptionKey[] | undefined {
   const keys = text.split(',').map((entry) => {
+    if (entry.trim() === PLAIN.id) return PLAIN;
     const [, id = '', key = ''] = ENTRY.exec(entry.trim()) ?? [];
     return { id, key: Buffer.from(key, 'base64') };
   });
-  const isValid = keys.every(({ key }) => key.length === KEY_BYTES);
+  const isValid = keys.every((key) => key === PLAIN || key.key.length === KEY_BYTES);
   return isValid && new Set(keys.map(({ id }) => id)).size === keys.length ? keys : undefined;
 }

@@ -31,7 +31,11 @@ export async function startMetrics(
     );
   });
   const { hostname, port } = new URL(`http://${address}`);
-  await once(server.listen(Number(port || 80), hostname.replace(/^\[|\]$/g, '')), 'listening');
+  // Without an address, on IPv6 and IPv4.
+  await once(
+    server.listen(Number(port || 80), hostname === '[::]' ? undefined : hostname.replace(/^\[|\]$/g, '')),
+    'listening',
+  );
   server.on('error', (error) => log.error({ err: error }, 'metrics server error'));
   return { stop: () => close(server) };
 }

@@ -13,6 +13,19 @@ export function temporalSettings(env?: Readonly<Record<string, string | undefine
   return loadClientConnectConfig(given && { overrideEnvVars: given as Record<string, string> });
 }
 
+/** The HTTP proxy of `TEMPORAL_PROXY` for `NativeConnection`. */
+export function nativeProxy(): { proxy?: { type: 'http-connect'; targetHost: string } } {
+  const { TEMPORAL_PROXY: targetHost } = process.env;
+  return targetHost ? { proxy: { type: 'http-connect', targetHost } } : {};
+}
+
+/** grpc-js uses the proxy of other programs (`https_proxy`) unless told not to, and is told its own by `grpc_proxy` only. */
+function proxyArguments(): { 'grpc.enable_http_proxy': number } {
+  const { proxy } = nativeProxy();
+  if (proxy) process.env.grpc_proxy = `http://${proxy.targetHost}`;
+  return { 'grpc.enable_http_proxy': Number(proxy !== undefined) };
+}
+
 /** A delay, or what is left of it until a deadline in Unix ms. */
 export const endAt = (deadline: number, delayMs: number, now: number): number =>
   Math.min(delayMs, Math.max(deadline - now, 0));
@@ -39,7 +52,7 @@ export function createTemporalClient(
     connection: Connection.lazy({
       ...connectionOptions,
       interceptors: [retryUntilDeadline],
-      channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_WITHIN_MS },
+      channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_WITHIN_MS, ...proxyArguments() },
     }),
     ...(namespace && { namespace }),
     dataConverter: { payloadCodecs },

@@ -5,7 +5,7 @@ import { type Page as CheckoutPage, renderPage } from '../../src/checkout/pages/
 import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage, redirectPage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
-import { otherBrowserPage } from '../../src/checkout/pages/other-browser';
+import { continueElsewhere, otherBrowserPage } from '../../src/checkout/pages/other-browser';
 import { bankRedirectPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
@@ -15,6 +15,8 @@ import { inBrowser } from '../support/chromium';
 import { useCustomers } from '../support/customer-browser';
 import { apply, choose, expectPage, fill, payAtBank } from '../support/customer-steps';
 import { findViolations } from '../support/inspect-page';
+import { keptMails, kindOf, linkIn } from '../support/mails';
+import { until } from '../support/until';
 import { useSharedStack } from '../support/shared-stack';
 
 const MAX_PAGE_BYTES = 50 * 1024;
@@ -139,7 +141,7 @@ visit('every step is accessible and works with the keyboard alone', async ({ pag
   await page.emulateMedia({ media: 'print' });
   expect(await page.getByRole('link', { name: 'Return to' }).isVisible()).toBe(false);
   expect(await page.getByRole('table').isVisible()).toBe(true);
-  expect(await page.getByText('no real lender, bank or money').isVisible()).toBe(true);
+  expect(await page.getByText('no real lender, bank, email or money').isVisible()).toBe(true);
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
@@ -308,40 +310,42 @@ visit('two tabs show the same state and make one payment', async ({ context, pag
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
-visit(
-  'a second browser cannot agree for the first one, and continues with the code that the first one shows',
-  async ({ page }) => {
-    const { url, id } = await startApplication(page);
-    await apply(page);
-    await expectPage(page, 'You are approved');
-    const code = (await page.locator('.code').textContent())!;
-    const otherBrowser = await newContext();
-    const other = await otherBrowser.newPage();
-    await other.goto(url);
-    await expectPage(other, 'The application for this order is approved');
-    expect(await other.getByRole('checkbox').count()).toBe(0);
-    await inspect(other, 'other-browser');
-    await other.getByLabel('Code').fill('0000-0000');
-    await other.getByRole('button', { name: 'Continue' }).click();
-    await other.getByRole('alert').waitFor();
-    await inspect(other, 'wrong-code');
-    await other.getByLabel('Code').fill(code);
-    await other.getByRole('button', { name: 'Continue' }).dblclick();
-    await expectPage(other, 'You are approved');
-    await page.getByRole('checkbox').check();
-    await page.getByRole('button', { name: 'Agree' }).click();
-    await expectPage(page, 'The application for this order is approved');
-    expect(await statusOfOrder(stack, id)).toBe('APPROVED');
-    await other.getByRole('checkbox').check();
-    await other.getByRole('button', { name: 'Agree' }).click();
-    await expectPage(other, 'Thanks for your order');
-    await page.reload();
-    await expectPage(page, 'This order is complete');
-    await inspect(page, 'other-browser-complete');
-    await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-    await otherBrowser.close();
-  },
-);
+visit('a second browser cannot agree for the first one, and continues with a link by email', async ({ page }) => {
+  const { url, id } = await startApplication(page);
+  await apply(page);
+  await expectPage(page, 'You are approved');
+  const otherBrowser = await newContext();
+  const other = await otherBrowser.newPage();
+  await other.goto(url);
+  await expectPage(other, 'The application for this order is approved');
+  expect(await other.getByRole('checkbox').count()).toBe(0);
+  await inspect(other, 'other-browser');
+  await other.goto(`${url}continue/${'A'.repeat(43)}/`);
+  await other.getByRole('alert').waitFor();
+  await inspect(other, 'wrong-link');
+  await other.getByRole('button', { name: 'Email me a link' }).click();
+  await other.getByRole('status').waitFor();
+  await inspect(other, 'link-sent');
+  const isLink = (mail: { id: string }) => kindOf(mail) === 'link';
+  const mail = await until(async () => (await keptMails(stack, id)).find(isLink), 'the link is sent');
+  await other.goto(`${url}${linkIn(mail)}/`);
+  await expectPage(other, 'Continue on this device');
+  await inspect(other, 'continue-here');
+  await other.getByRole('button', { name: 'Continue on this device' }).dblclick();
+  await expectPage(other, 'You are approved');
+  await page.getByRole('checkbox').check();
+  await page.getByRole('button', { name: 'Agree' }).click();
+  await expectPage(page, 'The application for this order is approved');
+  expect(await statusOfOrder(stack, id)).toBe('APPROVED');
+  await other.getByRole('checkbox').check();
+  await other.getByRole('button', { name: 'Agree' }).click();
+  await expectPage(other, 'Thanks for your order');
+  await page.reload();
+  await expectPage(page, 'This order is complete');
+  await inspect(page, 'other-browser-complete');
+  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+  await otherBrowser.close();
+});
 
 visit('a form from another site is refused, and the page cannot be framed', async ({ context, page }) => {
   const { url, id } = await newOrder();
@@ -386,7 +390,8 @@ visit('rare pages are accessible', async ({ page }) => {
     since: new Date(0),
     isRefreshing: true,
     now: new Date(),
-    code: undefined,
+    mailTo: 'j…@bloggs.example',
+    elsewhere: continueElsewhere('j…@bloggs.example'),
   };
   const payment = {
     id,
@@ -408,12 +413,20 @@ visit('rare pages are accessible', async ({ page }) => {
     refunded: closedPage('cancelled', { ...closed, payment }, PROVIDER_DETAILS),
     returning: closedPage('cancelled', { ...closed, payment: { ...payment, isOpen: true } }, PROVIDER_DETAILS),
     'approved-elsewhere': closedPage('approved-elsewhere', checkout, PROVIDER_DETAILS),
-    'confirming-elsewhere': otherBrowserPage({ path, token: '', state: 'confirming', checkout, error: undefined }),
+    'confirming-elsewhere': otherBrowserPage({
+      canMail: true,
+      isSent: false,
+      path,
+      token: '',
+      state: 'confirming',
+      checkout,
+      error: undefined,
+    }),
     redirecting: redirectPage(
-      { checkout: { ...checkout, application: PAID_LATER }, providerDetails: PROVIDER_DETAILS, code: undefined },
+      { checkout: { ...checkout, application: PAID_LATER }, providerDetails: PROVIDER_DETAILS, elsewhere: undefined },
       path,
     ),
-    purged: completePage({ checkout, providerDetails: PROVIDER_DETAILS, code: undefined }),
+    purged: completePage({ checkout, providerDetails: PROVIDER_DETAILS, elsewhere: undefined }),
     unavailable: errorPage(SERVICE_UNAVAILABLE, path),
     'to-bank': bankRedirectPage('Oak Bank', 'https://bank.example/'),
     'too-many-requests': errorPage(TOO_MANY_REQUESTS),

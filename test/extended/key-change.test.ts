@@ -27,7 +27,11 @@ test('an encryption key is replaced while orders are open, and Postgres no longe
   /** The restarts of the page, each with what is done while those processes run. */
   const steps: [keys: string, then?: () => Promise<void>][] = [
     [''],
-    [first, async () => expect(await rotate(first)).toEqual([expect.objectContaining({ key: idOf(first) })])],
+    [`plain,${first}`],
+    [
+      `${first},plain`,
+      async () => expect(await rotate(`${first},plain`)).toEqual([expect.objectContaining({ key: idOf(first) })]),
+    ],
     [`${first},${second}`],
     [
       `${second},${first}`,
@@ -41,7 +45,10 @@ test('an encryption key is replaced while orders are open, and Postgres no longe
   const whole = ['signup_started', 'approved', 'completed'];
   const remaining = new Map<string, string[]>();
   for (const [keys, then] of steps) {
-    const service = await startService(stack, { ENCRYPTION_KEYS: keys, ENCRYPT_PAYLOADS: String(keys !== '') });
+    const service = await startService(stack, {
+      ENCRYPTION_KEYS: keys,
+      ENCRYPT_PAYLOADS: String(!/^(plain|$)/.test(keys)),
+    });
     const id = await openOrder({ ...stack, api: service.api }, { webhook_url: receiver.url });
     opened.push(id);
     remaining.set(id, [...whole]);

@@ -53,6 +53,7 @@ test('npm start reports damaged Postgres data in one line, with the command that
   const dataDir = path.join(folder, 'damaged');
   mkdirSync(path.join(dataDir, 'postgres'), { recursive: true, mode: 0o700 });
   writeFileSync(path.join(dataDir, 'postgres/PG_VERSION'), '18\n');
+  writeFileSync(path.join(dataDir, 'migrations.json'), '{}');
   const { status, lines } = start({ DATA_DIR: dataDir });
   expect(status).toBe(1);
   expect(lines).toEqual([
@@ -74,3 +75,18 @@ test('a second npm start names the address of the first, and a killed npm start 
   writeFileSync(path.join(dataDir, 'start.json'), JSON.stringify(anotherCommand));
   expect(findRunning(dataDir)).toBeUndefined();
 });
+
+test.each([undefined, { '0001_baseline': 'another' }])(
+  'npm start says what to do with data whose tables an earlier build has created: %j',
+  (migrations) => {
+    const dataDir = mkdtempSync(path.join(folder, 'earlier-'));
+    mkdirSync(path.join(dataDir, 'postgres'), { mode: 0o700 });
+    if (migrations) writeFileSync(path.join(dataDir, 'migrations.json'), JSON.stringify(migrations));
+    expect(start({ DATA_DIR: dataDir })).toEqual({
+      status: 1,
+      lines: [
+        expect.stringMatching(/^An earlier build has created .*, with other tables: mv '.*' '.*\.old' and start again/),
+      ],
+    });
+  },
+);

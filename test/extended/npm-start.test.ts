@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseEnv, promisify } from 'node:util';
@@ -24,7 +26,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const start = () => startProcess('npm-start', { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }, { isUp: /Ctrl-C stops/ });
+/** What a machine exports for other programs. Nothing listens on port 1. */
+const OTHERS = {
+  ...{ HOST: 'x86_64-conda-linux-gnu', NODE_ENV: 'production' },
+  ...{ http_proxy: 'http://127.0.0.1:1', https_proxy: 'http://127.0.0.1:1', no_proxy: 'localhost' },
+  ...{ PGSSLMODE: 'require', PGOPTIONS: '-c nonsense=1', PGPORT: '1', PGDATA: '/nowhere' },
+  ...{ TEMPORAL_NAMESPACE: 'other', TEMPORAL_TLS: 'true', TEMPORAL_PROXY: '127.0.0.1:1' },
+};
+
+const start = () =>
+  startProcess('npm-start', { ...OTHERS, DATA_DIR: dataDir, LOG_LEVEL: 'warn' }, { isUp: /Ctrl-C stops/ });
 
 /** The files and folders below `dataDir` that another user could read or change. */
 function readableByOthers(): string[] {
@@ -50,7 +61,11 @@ async function runPrintedCommands(service: ServiceProcess): Promise<any[]> {
 }
 
 test('npm start prints commands that work, delivers a signed webhook and resumes an open order after a restart', async () => {
+  // Another program, if not on this machine anyway, uses the port of the API.
+  const holder = createServer().listen(3000, '127.0.0.1');
+  await Promise.race([once(holder, 'listening'), once(holder, 'error')]);
   const first = await start();
+  holder.close();
   const [created, retrieved, cancelled] = await runPrintedCommands(first);
   expect(created.data.status).toBe('CREATED');
   expect(retrieved.data).toMatchObject({ id: created.data.id, amount: 1234.5, status: 'CREATED' });
@@ -96,6 +111,10 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
   expect(first.exitCode()).toBe(0);
 
   const second = await start();
+  // Links that were given out stay valid.
+  const urls = ['ORDERS_URL', 'CHECKOUT_BASE_URL', 'TEMPORAL_UI_URL', 'DATABASE_URL', 'METRICS_URL'];
+  expect(urls.map((name) => demoEnv()[name])).toEqual(urls.map((name) => before[name]));
+  expect(before.ORDERS_URL).not.toMatch(/:3000$/);
   expect(demoEnv().SELLER_API_KEY).toBe(before.SELLER_API_KEY);
   expect((await demoApi().get(id)).body.data.status).toBe('PENDING');
   const cancellation = await demoApi().cancel(id);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
 import { freePort } from '../../tools/local-stack/ports';
+import { apiOf } from '../support/api';
 import { killProcesses, startProcess } from '../support/processes';
 import { scrape } from '../support/prometheus';
 import { QUICK, useStack } from '../support/stack';
@@ -42,6 +43,24 @@ test.each([
   expect((await fetch(order, { headers: { Authorization: 'Bearer sk_any' } })).status).toBe(503);
   await api.signal('SIGTERM');
   expect(api.exitCode()).toBe(0);
+});
+
+test('API and worker use no variable that other programs export, and listen on IPv6 and IPv4', async () => {
+  const others = {
+    ...{ http_proxy: 'http://127.0.0.1:1', https_proxy: 'http://127.0.0.1:1', PGSSLMODE: 'require', PGPORT: '1' },
+    ...{ PGOPTIONS: '-c nonsense=1', HOST: '[::]', UPDATE_TIMEOUT_MS: '60000' },
+  };
+  const metricsPort = await freePort();
+  const [{ port }, worker] = await Promise.all([
+    startProcess('server', { ...stack.env, ...others, METRICS_ADDRESS: `[::]:${metricsPort}` }),
+    startProcess('worker', { ...stack.env, ...others }),
+  ]);
+  const api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
+  const created = await api.create();
+  expect((await api.cancel(created.body.data.id)).body.data.status).toBe('UNSUCCESSFUL');
+  for (const host of ['127.0.0.1', '[::1]'])
+    for (const path of [`${port}/health/ready`, `${worker.port}/health/ready`, `${metricsPort}/metrics`])
+      expect((await fetch(`http://${host}:${path}`)).status).toBe(200);
 });
 
 test('an entry point that has nothing left to do, and was not told to stop, ends with 1', async () => {

@@ -45,7 +45,7 @@ function checkObjects(objects: readonly any[], hasComponent: boolean): void {
   };
   const { data: settings } = named('ConfigMap', 'order-service');
   const secret = { DATABASE_URL: 'postgres://orders@postgres/orders' };
-  const image = { NODE_ENV: 'production', HOST: '0.0.0.0' };
+  const image = { NODE_ENV: 'production', HOST: '::' };
   expectTrue(loadConfig({ ...image, ...settings, ...secret }).production, 'the settings are valid');
 
   for (const { kind, metadata, spec } of objects.filter((one) => ['Deployment', 'Job'].includes(one.kind))) {
@@ -57,6 +57,7 @@ function checkObjects(objects: readonly any[], hasComponent: boolean): void {
     expectTrue(container.securityContext.readOnlyRootFilesystem, `${title}: read-only`);
     expectTrue(container.securityContext.capabilities.drop[0] === 'ALL', `${title}: no capabilities`);
     expectTrue(pod.securityContext.runAsNonRoot && !pod.automountServiceAccountToken, `${title}: no rights`);
+    expectTrue(pod.enableServiceLinks === false, `${title}: no variables for the Services of the namespace`);
     expectTrue(container.resources.requests.memory && container.resources.limits.memory, `${title}: memory`);
     expectTrue(/:.+/.test(container.image), `${title}: image with a tag`);
     expectTrue(container.envFrom[0].configMapRef.name === named('ConfigMap', 'order-service').metadata.name, title);

@@ -32,5 +32,5 @@ export const PAID_LATER: Application = {
   decidedAt: null,
   agreedAt: new Date('2026-03-01T10:00:00Z'),
   browserDigest: null,
-  codeNumber: 0,
+  openLinks: [],
 };

@@ -148,7 +148,7 @@ describe('docker-compose.yml', () => {
     const known = (name: string): boolean =>
       [...settings, ...OF_THE_CLI].includes(name) || name.startsWith('TEMPORAL_');
     expect(Object.keys(resolved).filter((name) => !known(name))).toEqual([]);
-    expect(loadConfig({ ...imageEnvironment, ...resolved })).toMatchObject({ production: true, host: '0.0.0.0' });
+    expect(loadConfig({ ...imageEnvironment, ...resolved })).toMatchObject({ production: true, host: '::' });
     const [script] = [...entrypoint, ...command].filter((word) => word.endsWith('.js'));
     expect(script).toMatch(/^dist\//);
     expect(isFile(script!.replace(/^dist\/(.*)\.js$/, '$1.ts'))).toBe(true);

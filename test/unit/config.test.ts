@@ -75,6 +75,7 @@ test('a worker of the checkout alone needs a hosted checkout', () => {
 const INVALID: Record<string, string> = {
   NODE_ENV: 'live',
   LOG_LEVEL: 'loud',
+  HOST: 'x86_64-conda-linux-gnu',
   PORT: '70000',
   WORKER_HEALTH_PORT: '-1',
   METRICS_ADDRESS: 'nowhere',
@@ -98,6 +99,8 @@ const INVALID: Record<string, string> = {
   KEEP_ALIVE_TIMEOUT_MS: '-1',
   STALL_TIMEOUT_MS: '1000',
   RESPONSE_HMAC_HEADER: 'Content-Length',
+  MAIL_URL: 'https://mail.example',
+  MAIL_FROM: 'Orders',
   RATE_LIMIT_WINDOW_MS: '10',
   ORDERS_PER_DAY: '-1',
   ORDER_BYTES_PER_DAY: '1.5',
@@ -140,7 +143,7 @@ const INVALID: Record<string, string> = {
   WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: 'no',
 };
 // Any string is a valid host.
-const WITHOUT_RULES = ['HOST'];
+const WITHOUT_RULES: string[] = [];
 
 test('every setting that has rules is tested with an invalid value', () => {
   const names = listSettings().map(({ env }) => env);
@@ -155,6 +158,15 @@ test.each(Object.entries(INVALID))('an invalid %s is reported alone, and not as 
   const lines = errorLines({ ...REQUIRED, [name]: value });
   expect(namesIn(lines)).toEqual([name]);
   expect(lines[0]).not.toContain('missing');
+});
+
+test('MAIL_URL needs MAIL_FROM', () => {
+  const env = { ...REQUIRED, MAIL_URL: 'smtps://user:hunter2@mail.example' };
+  expect(errorLines(env)).toEqual(['MAIL_FROM must be set with MAIL_URL']);
+  expect(loadConfig({ ...env, MAIL_FROM: 'no-reply@pay.example' }).mail).toEqual({
+    url: env.MAIL_URL,
+    from: 'no-reply@pay.example',
+  });
 });
 
 test.each([
@@ -347,4 +359,19 @@ describe('loaders for a part of the settings', () => {
     expect(() => loadWorkflowConfig({ UPDATE_TIMEOUT_MS: 'soon' })).toThrow(ConfigError);
     expect(() => loadCheckoutBaseUrl({})).toThrow(/CHECKOUT_BASE_URL is missing$/);
   });
+});
+
+test.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['::', '::'],
+  ['[::]', '::'],
+  ['localhost', 'localhost'],
+])('HOST=%s listens on %s', (HOST, host) => {
+  expect(loadConfig({ ...REQUIRED, HOST }).host).toBe(host);
+});
+
+test('the error names the variable that Kubernetes sets for a Service of the same name', () => {
+  expect(() => loadConfig({ ...REQUIRED, WORKER_HEALTH_PORT: 'tcp://10.0.0.1:80' })).toThrow(
+    /WORKER_HEALTH_PORT must be/,
+  );
 });

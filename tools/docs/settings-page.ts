@@ -38,6 +38,11 @@ const TEMPORAL = `
 | \`TEMPORAL_NAMESPACE\` | \`default\` | Namespace of the workflows. \`npm start\` and the Compose file create it; otherwise create it first. |
 | \`TEMPORAL_API_KEY\` | | API key for Temporal Cloud. |
 | \`TEMPORAL_TLS\` | off, on with an API key | \`true\` or \`1\` turns TLS on. \`TEMPORAL_TLS_CLIENT_CERT_PATH\` and \`TEMPORAL_TLS_CLIENT_KEY_PATH\` name a client certificate. |
+| \`TEMPORAL_PROXY\` | | \`host:port\` of an HTTP proxy that passes on connections to Temporal. Without it, API, worker and CLI use no proxy. |
+
+No other variables change what API, worker, migrations and CLI do: not \`https_proxy\` and the like, and not those of libpq, such as
+\`PGSSLMODE\`: put its settings into \`DATABASE_URL\`, as in \`?sslmode=verify-full\`. \`npm start\` ignores \`HOST\`, \`NODE_ENV\` and, unless
+\`TEMPORAL_ADDRESS\` is set, \`TEMPORAL_…\` too; it uses a proxy only for downloads.
 
 \`npm start\` and the tests use an existing Temporal if \`TEMPORAL_ADDRESS\` is set, and an existing Postgres if
 \`DATABASE_URL\` is set.

@@ -1,3 +1,4 @@
+import { SANDBOX_MAILS } from '../../src/checkout/sandbox/sandbox-mail-routes';
 import type { DemoAccess } from './demo';
 
 /** The variables that `npm start` writes to `.data/demo.env`. */
@@ -24,6 +25,7 @@ The order service is up.
 
   Shop          ${shopUrl}/
   Checkout      ${orderUrl}
+  Emails        ${addresses.ORDERS_URL}${SANDBOX_MAILS}/
   Docs          ${addresses.ORDERS_URL}/docs/
   API           ${addresses.ORDERS_URL}
   Temporal UI   ${addresses.TEMPORAL_UI_URL || 'not started'}
@@ -32,7 +34,7 @@ The order service is up.
   Keys          ${envFile}
 
 Buy something in the shop, or open the checkout of a new order: docs/sellers/testing.md lists what to enter there.
-No money moves, because both belong to a sandbox account. Live accounts: ${live.lender ? 'your lender' : 'no lender'}, ${live.bank ? 'your bank' : 'no bank'}.
+No money moves and no email is sent, because both belong to a sandbox account: "Emails" lists what would be sent. Live accounts: ${live.lender ? 'your lender' : 'no lender'}, ${live.bank ? 'your bank' : 'no bank'}.
 
 As a seller's developer, follow docs/sellers/quickstart.md, or create an order, retrieve it, cancel it:
 

@@ -30,6 +30,12 @@ export interface Child {
 const STOP_LIMIT_MS = 10_000;
 const ROTATE_LOG_AT_BYTES = 10 * 1024 * 1024;
 
+/** For servers: no other variables, such as PG…, TEMPORAL_… and proxies, which are for other programs. */
+export function serverEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR, TZ, LD_LIBRARY_PATH } = process.env;
+  return { PATH, HOME, TMPDIR, TZ, LD_LIBRARY_PATH, LC_ALL: 'C' };
+}
+
 const running = new Set<number>();
 // Such as after a second Ctrl-C, or while a child starts: nothing else would end it.
 process.once('exit', () => running.forEach((pid) => send(pid, 'SIGKILL')));
@@ -44,8 +50,7 @@ export async function startChild({ name, command, logFile, cwd, stopSignal }: Ch
   const earlierOutput = sizeOf(logFile);
   const log = openSync(logFile, 'a');
   const [program, ...args] = command as [string, ...string[]];
-  const env = { ...process.env, LC_ALL: 'C' };
-  const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', log, log] });
+  const child = spawn(program, args, { cwd, env: serverEnvironment(), detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   child.unref();
   if (child.pid !== undefined) running.add(child.pid);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Child, commandLine, readLines, startChild, stopLeftover } from './child';
+import { type Child, commandLine, readLines, serverEnvironment, startChild, stopLeftover } from './child';
 import { choosePort } from './ports';
 import { type OsAccount, osAccountFor, postgresPrograms } from './postgres-programs';
 
@@ -118,8 +118,7 @@ async function initialize(dataDir: string, programs: string, account: OsAccount,
 
 function run([command, ...args]: string[], input = ''): Promise<void> {
   return new Promise((resolve, reject) => {
-    const options = { env: { ...process.env, LC_ALL: 'C' } };
-    const child = execFile(command as string, args, options, (error, _stdout, stderr) => {
+    const child = execFile(command as string, args, { env: serverEnvironment() }, (error, _stdout, stderr) => {
       // In single-user mode, Postgres exits with code 0 even if a statement fails.
       const problem = stderr.match(PROBLEM)?.[0] ?? error?.message;
       if (problem === undefined) resolve();

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type ProcessPart, StartError } from '../../src/entry-point';
 import { PACKAGE_ROOT } from '../../src/package';
 import { commandLine } from './child';
+import { choosePort } from './ports';
 
 export const DEFAULT_DATA_DIR = path.join(PACKAGE_ROOT, '.data');
 export const DATA_DIR = path.resolve(process.env.DATA_DIR || DEFAULT_DATA_DIR);
@@ -18,7 +19,7 @@ const fileIn = (dataDir: string): string => path.join(dataDir, 'start.json');
 
 /** Returns a message if an `npm start` is running on the data. */
 export function findRunning(dataDir: string): string | undefined {
-  const { pid, command, url } = read(fileIn(dataDir)) ?? {};
+  const { pid, command, url } = (readJson(fileIn(dataDir)) ?? {}) as Partial<RunningStart>;
   if (pid === undefined || pid === process.pid || commandLine(pid) !== command) return undefined;
   return (
     `npm start is already running at ${url} (process ${pid}, data in ${dataDir}). ` +
@@ -43,11 +44,20 @@ export function claimData(dataDir: string, url: string): ProcessPart {
   };
 }
 
-function read(file: string): RunningStart | undefined {
+/** The port that took the place of `preferred` at the last start, so that links stay valid, or another if it is in use. */
+export async function keepPort(preferred: number): Promise<number> {
+  const file = path.join(DATA_DIR, 'ports.json');
+  const kept = readJson(file) as Record<string, number> | undefined;
+  const port = await choosePort(kept?.[preferred] ?? preferred);
+  writeFileSync(file, JSON.stringify({ ...kept, [preferred]: port }));
+  return port;
+}
+
+/** Undefined if there is no such file, or its process was killed while it wrote. */
+export function readJson(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as RunningStart;
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    // There is none, or its process was killed while it wrote.
     return undefined;
   }
 }

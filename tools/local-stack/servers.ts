@@ -1,12 +1,14 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { ConfigError, loadConfig } from '../../src/config';
+import { readMigrations } from '../../src/db/migrations';
 import { type ProcessPart, StartError, runUntilSignalled } from '../../src/entry-point';
-import { choosePort, isPortFree } from './ports';
+import { isPortFree } from './ports';
 import { startPostgres } from './postgres';
-import { DATA_DIR, DEFAULT_DATA_DIR, claimData, findRunning } from './running';
+import { DATA_DIR, DEFAULT_DATA_DIR, claimData, findRunning, keepPort, readJson } from './running';
 import { startTemporal } from './temporal-server';
 
 /** What the service needs to start. Can be sent to another process as JSON. */
@@ -20,6 +22,9 @@ export interface Servers {
 }
 
 export type Started = (part: ProcessPart) => void;
+
+/** Other programs use variables of these names. */
+export const OWN_SETTINGS = { NODE_ENV: 'development', HOST: '127.0.0.1' };
 
 export const START_OVER = `mv '${DATA_DIR}' '${DATA_DIR}.damaged' and start again, with new data.`;
 
@@ -42,8 +47,11 @@ export async function runWithServers(start: (servers: Servers, started: Started)
 async function startServers(started: Started): Promise<Servers> {
   const { env } = process;
   // Before anything is started: an invalid setting takes no time to report.
-  const port = await checkSettings();
+  await checkSettings();
   await createDataDir();
+  const running = findRunning(DATA_DIR);
+  if (running !== undefined) throw new StartError(running);
+  const port = Number(env.PORT) || (await keepPort(3000));
   const claim = claimData(DATA_DIR, `http://127.0.0.1:${port}`);
   started(claim);
   hasData = true;
@@ -52,24 +60,24 @@ async function startServers(started: Started): Promise<Servers> {
 
   const databaseUrl = env.DATABASE_URL || (await startOwnPostgres(started));
   if (env.TEMPORAL_ADDRESS) return { port, databaseUrl, temporalUiUrl: env.TEMPORAL_UI_URL ?? '' };
+  delete env.TEMPORAL_PROXY;
   return { port, databaseUrl, ...(await startOwnTemporal(started)) };
 }
 
-/** Checks all settings, of which `npm start` supplies those without a default, and returns the port of the API. */
-async function checkSettings(): Promise<number> {
+/** Checks all settings, of which `npm start` supplies those without a default, and that the port of the API is free. */
+async function checkSettings(): Promise<void> {
   const { env } = process;
   try {
     loadConfig({
-      NODE_ENV: 'development',
       DATABASE_URL: 'postgres://localhost',
       CHECKOUT_BASE_URL: 'http://localhost',
       ...env,
+      ...OWN_SETTINGS,
     });
   } catch (error) {
     throw error instanceof ConfigError ? new StartError(error.message.replace(/\n +/g, ' ')) : error;
   }
-  if (!env.PORT) return choosePort(3000);
-  if (await isPortFree(Number(env.PORT))) return Number(env.PORT);
+  if (!env.PORT || (await isPortFree(Number(env.PORT)))) return;
   // Often it is the service itself.
   const running = findRunning(DATA_DIR);
   throw new StartError(running ?? `PORT: ${env.PORT} is in use by another program. Choose another port.`);
@@ -95,17 +103,35 @@ async function createDataDir(): Promise<void> {
 async function startOwnPostgres(started: Started): Promise<string> {
   const dataDir = path.join(DATA_DIR, 'postgres');
   const isNew = !existsSync(dataDir);
-  const starting = startPostgres({ dataDir, port: 54329, log: print });
+  await checkMigrations(isNew);
+  const starting = startPostgres({ dataDir, port: await keepPort(54329), log: print });
   const postgres = await (isNew ? starting : withRecoveryHint(starting, START_OVER));
   started(postgres);
   stopWhenEnded(postgres.exited, 'Postgres');
   return postgres.url;
 }
 
+/** @throws StartError if the migrations that created the database have changed since, as only before a release */
+async function checkMigrations(isNew: boolean): Promise<void> {
+  const file = path.join(DATA_DIR, 'migrations.json');
+  const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const known = Object.fromEntries((await readMigrations()).map(({ name, sql }) => [name, hash(sql)]));
+  const applied = isNew ? {} : (readJson(file) as Record<string, string> | undefined);
+  if (!applied || Object.keys(applied).some((name) => applied[name] !== known[name]))
+    throw new StartError(
+      `An earlier build has created ${DATA_DIR}, with other tables: mv '${DATA_DIR}' '${DATA_DIR}.old' and start again, with new data.`,
+    );
+  await writeFile(file, JSON.stringify(known));
+}
+
 async function startOwnTemporal(started: Started): Promise<Required<Pick<Servers, 'temporal' | 'temporalUiUrl'>>> {
   const dataDir = path.join(DATA_DIR, 'temporal');
   const isNew = !existsSync(dataDir);
-  const starting = startTemporal({ dataDir, port: 7233, uiPort: 8233, log: print });
+  const starting = startTemporal({
+    ...{ dataDir, log: print },
+    port: await keepPort(7233),
+    uiPort: await keepPort(8233),
+  });
   const cure = `rm -r '${dataDir}'. The orders are in Postgres, and open ones resume from there.`;
   const { address, uiUrl = '', ...server } = await (isNew ? starting : withRecoveryHint(starting, cure));
   started(server);

@@ -15,19 +15,17 @@ import { ensureNamespace } from '../../src/temporal/server';
 import { startWorker } from '../../src/worker';
 import { announcement } from './announcement';
 import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';
-import { choosePort } from './ports';
-import { DATA_DIR } from './running';
+import { DATA_DIR, keepPort } from './running';
 import { SHOP_PORT, serveShop } from './serve-shop';
-import { START_OVER, type Servers, type Started, withRecoveryHint } from './servers';
+import { OWN_SETTINGS, START_OVER, type Servers, type Started, withRecoveryHint } from './servers';
 
 const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
 
 /** Starts a worker, the API and the demo shop in this process, prints their addresses, and waits until one fails. */
 export async function startService(servers: Servers, started: Started): Promise<void> {
   const ordersUrl = `http://127.0.0.1:${servers.port}`;
-  const shopUrl = `http://127.0.0.1:${await choosePort(SHOP_PORT)}`;
+  const shopUrl = `http://127.0.0.1:${await keepPort(SHOP_PORT)}`;
   const config = loadConfig({
-    NODE_ENV: 'development',
     LOG_LEVEL: 'warn',
     CHECKOUT_BASE_URL: ordersUrl,
     API_PUBLIC_URL: ordersUrl,
@@ -35,9 +33,10 @@ export async function startService(servers: Servers, started: Started): Promise<
     WEBHOOK_ALLOW_PRIVATE: 'true',
     SANDBOX_ORDERS_PER_DAY: '1000000',
     SANDBOX_ORDER_BYTES_PER_DAY: '5000000000',
-    METRICS_ADDRESS: `127.0.0.1:${await choosePort(9464)}`,
-    WORKER_HEALTH_PORT: String(await choosePort(3001)),
+    METRICS_ADDRESS: `127.0.0.1:${await keepPort(9464)}`,
+    WORKER_HEALTH_PORT: String(await keepPort(3001)),
     ...process.env,
+    ...OWN_SETTINGS,
     DATABASE_URL: servers.databaseUrl,
     PORT: String(servers.port),
   });

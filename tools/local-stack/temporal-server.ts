@@ -104,7 +104,10 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
 
 /** True if the server can start and run workflows, and the UI reaches it: the UI's pages show an error before. */
 async function answers(address: string, uiUrl: string | undefined): Promise<boolean> {
-  const connection = await Connection.connect({ address, connectTimeout: 1000 });
+  const connection = await Connection.connect({
+    ...{ address, connectTimeout: 1000 },
+    channelArgs: { 'grpc.enable_http_proxy': 0 },
+  });
   try {
     const namespace = { namespace: 'default' };
     await connection.withDeadline(Date.now() + 2000, () => connection.workflowService.describeNamespace(namespace));

@@ -7,6 +7,7 @@ import {
   NO_OFFER,
 } from '../domain/application';
 import type { PaymentTerm } from '../../domain/order';
+import { LINK_VALID } from './mails';
 import { CURRENT_PAYMENT } from './payments';
 import type { DbClient } from '../../db/pool';
 
@@ -25,7 +26,8 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
        company_number as "companyNumber", email, monthly_turnover_pence as "monthlyTurnoverPence",
        submitted_at as "submittedAt", referred_at as "referredAt", action_url as "actionUrl",
        returned_at as "returnedAt", decision, decided_at as "decidedAt", decline_code as "declineCode", offer,
-       agreed_at as "agreedAt", browser_digest as "browserDigest", code_number as "codeNumber", purged_at as "purgedAt"
+       agreed_at as "agreedAt", browser_digest as "browserDigest", purged_at as "purgedAt",
+       array(select t from unnest(link_requests) t where t > greatest(moved_at, now() - ${LINK_VALID})) as "openLinks"
      from application where order_id = $1`,
     [orderId],
   );
@@ -185,23 +187,4 @@ export async function findApplicant(db: DbClient, payLinkId: string): Promise<Ap
     values: [payLinkId],
   });
   return rows[0];
-}
-
-/**
- * Moves an application to another browser and replaces its code.
- * @param codeNumber of the code that the customer entered
- * @returns false if that code has been used in the meantime
- */
-export async function replaceBrowser(
-  db: DbClient,
-  orderId: string,
-  codeNumber: number,
-  browserDigest: Buffer,
-): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update application set browser_digest = $3, code_number = code_number + 1
-     where order_id = $1 and code_number = $2 and browser_digest is not null`,
-    [orderId, codeNumber, browserDigest],
-  );
-  return rowCount === 1;
 }

@@ -12,6 +12,8 @@ const KEPT = `o.status = 'APPROVED' or (o.status = 'SUCCESSFUL' and (a.agreed_at
 /** SQL: deletes the personal data of the applications in `due`. */
 const DELETE_PERSONAL_DATA = `deleted as (
     delete from application where id in (select id from due where not kept)
+  ), mails as (
+    delete from sandbox_mail where order_id in (select order_id from application where id in (select id from due))
   ), stripped as (
     update application set purged_at = now(), business_name = null, company_number = null, email = null,
       monthly_turnover_pence = null, action_url = null

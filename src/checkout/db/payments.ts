@@ -212,11 +212,3 @@ export async function findUnfinishedCheckouts(
   );
   return rows;
 }
-
-/** Marks applications of closed orders, for which nothing is left to do: `findUnfinishedCheckouts` leaves them out. */
-export async function closeApplications(db: DbClient): Promise<void> {
-  await db.query(
-    `update application a set closed_at = now() from checkout_order o
-     where o.id = a.order_id and a.closed_at is null and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')`,
-  );
-}

@@ -70,8 +70,8 @@ export interface Application {
    * started.
    */
   browserDigest: Buffer | null;
-  /** Counts how often the application has moved to another browser. Each time it gets a new code. */
-  codeNumber: number;
+  /** When the links to continue on another device were requested that still work. */
+  openLinks: Date[];
 }
 
 /** The reasons that sellers see. The lender's reason for a decline is confidential. */

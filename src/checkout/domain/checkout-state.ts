@@ -67,12 +67,15 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
       return stateOfPayment(payment) ?? (canAgree(checkout) ? 'agreement' : 'approved-elsewhere');
     case 'SUCCESSFUL':
       return 'complete';
-    case 'UNSUCCESSFUL': {
-      // The first change decides: a declined order can be cancelled afterwards.
-      const closing = order.changes.find(({ to }) => to === 'UNSUCCESSFUL');
-      return (closing && STATE_BY_EVENT[closing.event]) ?? 'failed';
-    }
+    case 'UNSUCCESSFUL':
+      return closedState(checkout);
   }
+}
+
+/** Why an UNSUCCESSFUL order has ended. The first change decides: a declined order can be cancelled afterwards. */
+export function closedState({ order }: Pick<Checkout, 'order'>): ClosedState {
+  const closing = order.changes.find(({ to }) => to === 'UNSUCCESSFUL');
+  return (closing && STATE_BY_EVENT[closing.event]) ?? 'failed';
 }
 
 const STATE_BY_PAYMENT: Partial<Record<PaymentStatus, 'paying' | 'confirming' | 'completing'>> = {

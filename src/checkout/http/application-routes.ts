@@ -4,7 +4,6 @@ import type Router from '@koa/router';
 import type { Context, State } from './context';
 import { isProblem } from '../../contracts/problem';
 import { isDatabaseUnavailable } from '../../db/database-errors';
-import { replaceBrowser } from '../db/applications';
 import { isUuid } from '../../domain/text';
 import { londonDate } from '../domain/calendar';
 import type { Checkout } from '../domain/checkout';
@@ -15,7 +14,7 @@ import {
   submitApplication,
   withdrawApplication,
 } from '../use-cases/application';
-import { type ApplicantIdentity, normalizeCode } from './applicant-identity';
+import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, toFormValues, validateForm } from '../domain/application-form';
 import { notFound } from '../order-core';
 import { type CheckoutState, checkoutState } from '../domain/checkout-state';
@@ -26,7 +25,6 @@ import { lenderRedirectPage } from '../pages/paying';
 import { REPLACES } from '../pages/details';
 import { PAYMENT_TERM } from '../pages/form';
 import { SERVICE_UNAVAILABLE } from '../pages/error-page';
-import { CODE, CODE_INCOMPLETE, CODE_WRONG, TOO_MANY_CODES } from '../pages/other-browser';
 import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
@@ -42,7 +40,6 @@ export function addApplicationRoutes(router: Router<State>, tools: RouteTools): 
   router.post('/application', (ctx) => submitApplicationForm(tools, ctx));
   router.post('/withdraw', (ctx) => withdraw(tools, ctx));
   router.post('/confirmation', (ctx) => agree(tools, ctx));
-  router.post('/continue', (ctx) => continueHere(tools, ctx));
   router.get('/lender', (ctx) => showLender(tools, ctx));
   router.get('/sandbox-lender', async (ctx) => {
     const { order } = await tools.loadCheckout(ctx);
@@ -158,40 +155,6 @@ async function agree(tools: RouteTools, ctx: Context): Promise<void> {
   await agreeToOffer(deps, checkout, identity.digestsOf(ctx, checkout), now);
   const { order } = await readLatest(checkout.order);
   redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
-}
-
-/** The customer enters the code that moves the application to this browser. */
-async function continueHere(tools: RouteTools, ctx: Context): Promise<void> {
-  const { identity, readForm, readLatest, redirect } = tools;
-  const { checkout, fields, browserSecret } = await readForm(ctx);
-  const isOther = !identity.isApplicant(ctx, checkout);
-  const error = isOther ? await enterCode(tools, ctx, checkout, fields[CODE] ?? '', browserSecret) : undefined;
-  // Read again, because a double click enters the code twice.
-  const latest = await readLatest(checkout.order);
-  const page = error === undefined ? undefined : await pages.otherBrowser(tools, ctx, latest, error);
-  if (page) sendPage(ctx, page);
-  else redirect(ctx, checkout);
-}
-
-/** @returns the error for the customer, or undefined if the application has moved */
-async function enterCode(
-  { deps, identity, limits }: RouteTools,
-  ctx: Context,
-  checkout: Checkout,
-  typed: string,
-  browserSecret: string,
-): Promise<string | undefined> {
-  const { order, application } = checkout;
-  const code = normalizeCode(typed);
-  if (!application || code === undefined) return CODE_INCOMPLETE;
-  if (!(await limits.countCode(ctx, order.id, browserSecret))) return TOO_MANY_CODES;
-  const browserDigest = identity.digestOf(browserSecret, checkout);
-  const isMoved =
-    (await identity.isCodeOf(application, code)) &&
-    (await replaceBrowser(deps.db, order.id, application.codeNumber, browserDigest));
-  if (!isMoved) return CODE_WRONG;
-  deps.log.info({ order_id: order.id }, 'application moved to another browser');
-  return undefined;
 }
 
 /** @returns undefined if the text is no id: Postgres does not take every text */

@@ -4,6 +4,7 @@ import { findLogo } from '../db/branding';
 import { returnFromLender } from '../use-cases/application';
 import { notFound } from '../order-core';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
+import { addContinueRoutes } from './continue-routes';
 import { addPaymentRoutes } from './payment-routes';
 import type { PageParts } from './read-request';
 import * as pages from './order-pages';
@@ -25,13 +26,13 @@ export function checkoutRoutes(parts: PageParts): Router<State> {
     const checkout = await loadCheckout(ctx);
     const { status } = checkout.order;
     if (await returnFromLender(deps, checkout)) await waitForDecision(readLatest, checkout);
-    if (status === 'SUCCESSFUL' && identity.isApplicant(ctx, checkout))
-      sendPage(ctx, await pages.complete(tools, checkout));
+    if (status === 'SUCCESSFUL' && identity.isApplicant(ctx, checkout)) sendPage(ctx, pages.complete(tools, checkout));
     else redirect(ctx, checkout);
   });
 
   addApplicationRoutes(router, tools);
   addPaymentRoutes(router, tools);
+  addContinueRoutes(router, tools);
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'withdraw', 'confirmation', 'continue', 'payment', 'payment/cancel']) {

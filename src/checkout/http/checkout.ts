@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import { Problem } from '../../contracts/problem';
 import { isDatabaseUnavailable } from '../../db/database-errors';
 import { isUuid } from '../../domain/text';
+import type { MailAccounts } from '../../mail/mailer';
 import { type CheckoutDependencies, NoProviderError } from '../use-cases/read-checkout';
 import type { Lender } from '../lender/lender';
 import { PaymentProviderUnavailable } from '../payments/payment-provider';
@@ -14,22 +15,13 @@ import type { Context, State } from './context';
 import { CsrfError, FormBodyError, createForms } from '../../html/forms';
 import type { ErrorPage } from '../pages/error-page';
 import * as errors from '../pages/error-page';
-import type { ProviderDetailsOf } from '../pages/provider-details';
+import { type ProviderSettings, createProviderDetails } from '../pages/provider-details';
 import type { PayLinkLimits } from './read-request';
-import { SAMPLE_DOCUMENTS, sampleDocumentRoutes } from './sample-documents';
+import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from '../sandbox/sandbox-bank-routes';
+import { sandboxMailRoutes } from '../sandbox/sandbox-mail-routes';
 import { setSecurityHeaders } from '../../html/send-page';
 import { sendPage } from './send-page';
-
-interface CheckoutSettings {
-  lenderName: string;
-  /** A sample if undefined, as the two below. */
-  privacyUrl?: string | undefined;
-  termsUrl?: string | undefined;
-  creditAgreementUrl?: string | undefined;
-  /** How long an application is kept after its order closes, in ms. */
-  applicationRetentionMs: number;
-}
 
 interface CheckoutOptions {
   deps: CheckoutDependencies;
@@ -38,8 +30,11 @@ interface CheckoutOptions {
   limitHeaders: Middleware<State>;
   /** Reads the secret that signs forms, the same in all processes. */
   readSecret: () => Promise<string>;
-  settings: CheckoutSettings;
+  /** `applicationRetentionMs`: how long an application is kept after its order closes. */
+  settings: ProviderSettings & { applicationRetentionMs: number };
   lenders: { sandbox: Lender; live: Lender | undefined };
+  /** The accounts whose applicants we write to. */
+  mails: MailAccounts;
   /** Serves the pages of the sandbox bank; undefined if payments are real. */
   sandboxBank: SandboxBank | undefined;
 }
@@ -48,21 +43,23 @@ const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout(options: CheckoutOptions): Middleware<State> {
-  const { deps, limits, settings, sandboxBank } = options;
+  const { deps, limits, settings, sandboxBank, mails } = options;
   const { applicationRetentionMs: retentionMs } = settings;
-  const providerDetailsOf = createProviderDetails(options);
+  const providerDetailsOf = createProviderDetails(deps.checkoutBaseUrl, deps.payments, options.lenders, settings);
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
   const readSecret = cacheSuccess(options.readSecret);
   const browsers = createBrowserCookie('checkout', isHttps);
   const forms = createForms(readSecret, browsers, origin);
-  const identity = createApplicantIdentity(readSecret, browsers);
+  const identity = createApplicantIdentity(browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, forms, pathPrefix).routes());
   router.use(sampleDocumentRoutes(pathPrefix).routes());
+  if (mails.sandbox) router.use(sandboxMailRoutes(deps.db, pathPrefix).routes());
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
-  router.use(checkoutRoutes({ deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs }).routes());
+  const parts = { deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs, mails, readSecret };
+  router.use(checkoutRoutes(parts).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
   const find = (ctx: Context): unknown =>
@@ -137,24 +134,4 @@ function errorPageFor(error: unknown): ErrorPage {
   if (code === 'rate_limited') return errors.TOO_MANY_REQUESTS;
   if (code === 'headers_too_large') return errors.HEADERS_TOO_LARGE;
   return code === 'service_unavailable' ? errors.SERVICE_UNAVAILABLE : errors.INTERNAL_ERROR;
-}
-
-function createProviderDetails({ deps, lenders, settings }: CheckoutOptions): ProviderDetailsOf {
-  const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = settings;
-  const samples = `${deps.checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
-  return ({ sandbox, payLinkId }) => {
-    // Without a live lender, no page of a live order needs one.
-    const lender = sandbox ? lenders.sandbox : (lenders.live ?? lenders.sandbox);
-    const linkTo = (name: string, url = `${samples}/${name}/?order={pay_link_id}`): string =>
-      url.replaceAll('{pay_link_id}', payLinkId);
-    return {
-      lenderName,
-      payNow: sandbox ? deps.payments.sandbox : deps.payments.live,
-      quote: (order, today) => lender.quote(order, today),
-      reviewTime: lender.reviewTime,
-      privacyUrl: linkTo('privacy', privacyUrl),
-      termsUrl: linkTo('terms', termsUrl),
-      creditAgreementUrl: linkTo('credit-agreement', creditAgreementUrl),
-    };
-  };
 }

@@ -15,10 +15,11 @@ import { choicePage } from '../pages/choice';
 import { closedPage } from '../pages/closed';
 import { completePage, redirectPage } from '../pages/complete';
 import { type DetailsOptions, type FormAlert, detailsPage } from '../pages/details';
-import { continuationCode, otherBrowserPage } from '../pages/other-browser';
+import { continueElsewhere, continueHerePage, otherBrowserPage } from '../pages/other-browser';
 import { payNowOfferedPage, withdrawForm } from '../pages/pay-now-offered';
 import { payingPage } from '../pages/paying';
 import { waitingPage } from '../pages/waiting';
+import { maskEmail } from '../pages/format';
 import { bankName } from '../pages/provider-details';
 import type { PageParts } from './read-request';
 
@@ -29,6 +30,8 @@ const DAY_MS = 86_400_000;
  * explanation.
  */
 export const NOT_USED = '?message=not-used';
+/** As NOT_USED: a link to continue was requested. */
+export const LINK_SENT = 'link-sent';
 
 function whyNotUsed({ application }: Checkout): string | undefined {
   if (application?.submitted) {
@@ -54,16 +57,20 @@ async function formContext({ forms, pathOf }: PageParts, ctx: Context, { order }
   return { path: pathOf(order.payLinkId), token: await forms.createToken(ctx, order.payLinkId) };
 }
 
-async function codeOf({ identity }: PageParts, { order, application }: Checkout): Promise<Html | undefined> {
-  return application?.browserDigest
-    ? continuationCode(await identity.codeOf(application), order.sellerName)
-    : undefined;
+/** Whom we write to about an application, as in `maskEmail`; undefined if we do not write. */
+export function mailTo({ mails }: PageParts, { order, application }: Checkout): string | undefined {
+  const canMail = order.sandbox ? mails.sandbox : mails.live;
+  return canMail && application?.submitted ? maskEmail(application.submitted.applicant.email) : undefined;
 }
 
-/** The code for the pages that are also shown before an application is submitted. Every browser may open those. */
-async function codeOfSubmitted(parts: PageParts, checkout: Checkout): Promise<Html | undefined> {
-  return checkout.application?.submitted ? codeOf(parts, checkout) : undefined;
+/** Undefined while every browser may open the pages: before an application is submitted or a payment is started. */
+function elsewhereOf(parts: PageParts, checkout: Checkout): Html | undefined {
+  return checkout.application?.browserDigest ? continueElsewhere(mailTo(parts, checkout)) : undefined;
 }
+
+/** For the pages that are also shown before an application is submitted. */
+const elsewhereOfSubmitted = (parts: PageParts, checkout: Checkout): Html | undefined =>
+  checkout.application?.submitted ? elsewhereOf(parts, checkout) : undefined;
 
 export async function choice(parts: PageParts, ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
   const { order, application } = checkout;
@@ -102,7 +109,7 @@ export async function details(
     replaces: isRetry ? application?.id : undefined,
     withdraw: isRetry ? withdrawForm(context, order.sellerName, 'failed') : undefined,
     retentionDays: Math.ceil(parts.retentionMs / DAY_MS),
-    code: await codeOfSubmitted(parts, checkout),
+    elsewhere: elsewhereOfSubmitted(parts, checkout),
   });
 }
 
@@ -127,7 +134,7 @@ export async function banks(
     typed,
     isMissing,
     withdraw: decision ? withdrawForm(context, order.sellerName, decision.kind) : undefined,
-    code: await codeOfSubmitted(parts, checkout),
+    elsewhere: elsewhereOfSubmitted(parts, checkout),
   };
   const isOffered = decision?.kind === 'declined' && !payment;
   return isOffered ? payNowOfferedPage({ ...options, reason: decision.code }) : chooseBankPage(options);
@@ -143,7 +150,8 @@ export async function agreement(parts: PageParts, ctx: Context, checkout: Checko
     applicant: application?.submitted?.applicant,
     today: londonDate(new Date()),
     error,
-    code: await codeOf(parts, checkout),
+    mailTo: mailTo(parts, checkout),
+    elsewhere: elsewhereOf(parts, checkout),
   });
 }
 
@@ -155,14 +163,27 @@ export async function otherBrowser(
   error?: string,
 ): Promise<Page | undefined> {
   const state = parts.identity.hiddenState(ctx, checkout);
-  return state && otherBrowserPage({ ...(await formContext(parts, ctx, checkout)), state, checkout, error });
+  return (
+    state &&
+    otherBrowserPage({
+      ...(await formContext(parts, ctx, checkout)),
+      ...{ state, checkout, error },
+      canMail: mailTo(parts, checkout) !== undefined,
+      isSent: ctx.query.message === LINK_SENT,
+    })
+  );
+}
+
+/** What a link by email opens. */
+export async function continueHere(parts: PageParts, ctx: Context, checkout: Checkout, token: string): Promise<Page> {
+  return continueHerePage(await formContext(parts, ctx, checkout), token, checkout.order.sellerName);
 }
 
 /** The page of a complete order, which continues to the seller. */
-export async function complete(parts: PageParts, checkout: Checkout): Promise<Page> {
+export function complete(parts: PageParts, checkout: Checkout): Page {
   const path = parts.pathOf(checkout.order.payLinkId);
   const providerDetails = parts.providerDetailsOf(checkout.order);
-  return redirectPage({ checkout, providerDetails, code: await codeOf(parts, checkout) }, path);
+  return redirectPage({ checkout, providerDetails, elsewhere: elsewhereOf(parts, checkout) }, path);
 }
 
 /** The page for the order's current state. */
@@ -206,7 +227,7 @@ async function pageOfState(parts: PageParts, ctx: Context, checkout: Checkout): 
     case 'action-required': {
       const waitedMs = Date.now() - (application?.submitted?.at.getTime() ?? 0);
       const update = { path, url: `${path}/`, isRefreshing, waitedMs };
-      return actionRequiredPage({ providerDetails, update, code: await codeOf(parts, checkout) });
+      return actionRequiredPage({ providerDetails, update, elsewhere: elsewhereOf(parts, checkout) });
     }
     case 'waiting':
     case 'referred':
@@ -220,12 +241,13 @@ async function pageOfState(parts: PageParts, ctx: Context, checkout: Checkout): 
         since: waitingSince(state, checkout) ?? new Date(),
         isRefreshing,
         now: new Date(),
-        code: isPaidNow ? undefined : await codeOf(parts, checkout),
+        mailTo: mailTo(parts, checkout),
+        elsewhere: isPaidNow ? undefined : elsewhereOf(parts, checkout),
       });
     case 'agreement':
       return agreement(parts, ctx, checkout);
     case 'complete':
-      return completePage({ checkout, providerDetails, code: await codeOf(parts, checkout) });
+      return completePage({ checkout, providerDetails, elsewhere: elsewhereOf(parts, checkout) });
     case 'declined':
     case 'failed':
     case 'expired':

@@ -1,5 +1,6 @@
 import type { Context } from './context';
 import { findApplicant } from '../db/applications';
+import type { MailAccounts } from '../../mail/mailer';
 import type { Order } from '../../domain/order';
 import { isUuid } from '../../domain/text';
 import { checkPayment } from '../use-cases/customer-payments';
@@ -20,11 +21,6 @@ export interface PayLinkLimits {
    * @throws Problem `rate_limited`
    */
   countPayLink: (ctx: Context, payLinkId: string, isApplicant: () => Promise<boolean>) => Promise<void>;
-  /**
-   * Counts an attempt to enter the code of an order.
-   * @returns false if there were too many
-   */
-  countCode: (ctx: Context, orderId: string, browserSecret: string) => Promise<boolean>;
 }
 
 /** What the pages of an order are made of. */
@@ -34,6 +30,10 @@ export interface PageParts {
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
+  /** The accounts whose applicants we write to. */
+  mails: MailAccounts;
+  /** Reads the secret that all processes share. */
+  readSecret: () => Promise<string>;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
   /** How long an application is kept after its order closes, in ms. */

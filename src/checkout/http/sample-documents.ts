@@ -3,10 +3,8 @@ import type { State } from './context';
 import { isUuid } from '../../domain/text';
 import { html } from '../../html/html';
 import { type Page, SANDBOX_NOTICE } from '../pages/layout';
+import { SAMPLE_DOCUMENTS } from '../pages/provider-details';
 import { sendPage } from './send-page';
-
-/** The path of the sample documents, which the pages link to if no others are configured. */
-export const SAMPLE_DOCUMENTS = '/pay/documents';
 
 /** Samples, for a sandbox only: what each document has to contain. */
 const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly string[] }>> = {

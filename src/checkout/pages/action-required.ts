@@ -6,12 +6,12 @@ import { type AutoUpdate, autoUpdate } from './waiting';
 interface ActionOptions {
   providerDetails: ProviderDetails;
   update: AutoUpdate;
-  /** How the customer continues in another browser. */
-  code: Html | undefined;
+  /** How the customer opens the page on another device. */
+  elsewhere: Html | undefined;
 }
 
 /** The customer has to act on a page of the lender before it decides. */
-export function actionRequiredPage({ providerDetails: { lenderName }, update, code }: ActionOptions): Page {
+export function actionRequiredPage({ providerDetails: { lenderName }, update, elsewhere }: ActionOptions): Page {
   const title = `Continue at ${lenderName}`;
   const { refresh, note } = autoUpdate(update);
   return {
@@ -24,7 +24,7 @@ export function actionRequiredPage({ providerDetails: { lenderName }, update, co
         back here afterwards.
       </p>
       <a class="button" href="${update.path}/lender/">Continue to ${lenderName}</a>
-      ${note} ${code}`,
+      ${note} ${elsewhere}`,
   };
 }
 

@@ -25,18 +25,27 @@ interface AgreementOptions extends FormContext {
   /** The calendar date that the instalments count from. */
   today: string;
   error: string | undefined;
-  /** How the customer continues in another browser. */
-  code: Html | undefined;
+  /** Whom we write to, as in `maskEmail`; undefined if we do not write. */
+  mailTo: string | undefined;
+  /** How the customer opens the page on another device. */
+  elsewhere: Html | undefined;
+}
+
+/** What the customer agrees to, in the customer's words. */
+export function agreementStatement(offer: Offer, lenderName: string, businessName = 'my business'): string {
+  const count = offer.instalments.length;
+  const payments = count === 1 ? '1 payment' : `${count} payments`;
+  return (
+    `I have read the credit agreement. On behalf of ${businessName}, I agree to repay ${formatTotal(offer)} ` +
+    `to ${lenderName} in ${payments}.`
+  );
 }
 
 /** The customer agrees to the repayments, which completes the order. All terms come before the box. */
 export function agreementPage(options: AgreementOptions): Page {
-  const { order, providerDetails, offer, applicant, today, error } = options;
+  const { order, providerDetails, offer, applicant, today, error, mailTo } = options;
   const { lenderName, creditAgreementUrl } = providerDetails;
   const title = 'You are approved';
-  const business = applicant?.businessName ?? 'my business';
-  const count = offer.instalments.length;
-  const payments = count === 1 ? '1 payment' : `${count} payments`;
   return {
     status: error === undefined ? 200 : 422,
     title,
@@ -71,14 +80,14 @@ export function agreementPage(options: AgreementOptions): Page {
               required
               ${error !== undefined && html`aria-invalid="true" aria-describedby="not-agreed" autofocus`}
             />
-            <span>
-              I have read the credit agreement. On behalf of ${business}, I agree to repay ${formatTotal(offer)} to
-              ${lenderName} in ${payments}.
-            </span>
+            <span> ${agreementStatement(offer, lenderName, applicant?.businessName)} </span>
           </label>
           <button>Agree and complete order</button>`,
       )}
-      <p class="note">You can read your repayments at this link afterwards.</p>
-      ${options.code}`,
+      <p class="note">
+        You can read your repayments at this link afterwards.
+        ${mailTo !== undefined && `We also email them to ${mailTo}.`}
+      </p>
+      ${options.elsewhere}`,
   };
 }

@@ -26,13 +26,13 @@ export interface BankOptions extends FormContext {
   isMissing: boolean;
   /** How the customer ends the order; undefined if leaving the page is enough. */
   withdraw: Html | undefined;
-  /** How the customer continues in another browser; undefined before an application is submitted. */
-  code: Html | undefined;
+  /** How the customer opens the page on another device; undefined before an application is submitted. */
+  elsewhere: Html | undefined;
 }
 
 /** The customer who pays now chooses a bank. */
 export function chooseBankPage(options: BankOptions): Page {
-  const { order, isMissing, withdraw, code } = options;
+  const { order, isMissing, withdraw, elsewhere } = options;
   return {
     ...withError(options),
     title: TITLE,
@@ -40,7 +40,7 @@ export function chooseBankPage(options: BankOptions): Page {
     content: html`${!isMissing && message(options)}
       <h1>${TITLE}</h1>
       <p>Pay ${formatPence(order.amountPence)} to ${order.sellerName} now.</p>
-      ${bankForm(options)} ${code} ${withdraw}`,
+      ${bankForm(options)} ${elsewhere} ${withdraw}`,
   };
 }
 

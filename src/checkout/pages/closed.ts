@@ -58,18 +58,23 @@ const MESSAGES: Record<
   }),
 };
 
+/** Why there is nothing to do, where the customer's money is, and what the customer can do next. */
+export function closedMessage(state: ClosedState, checkout: Checkout, providerDetails: ProviderDetails): Message {
+  const closing = checkout.order.changes.find(({ to }) => to === 'UNSUCCESSFUL');
+  const { title, sentences } = MESSAGES[state](checkout, closing, providerDetails);
+  const [why = '', ...next] = sentences;
+  return { title, sentences: [why, ...(state === 'approved-elsewhere' ? [] : [money(checkout)]), ...next] };
+}
+
 export function closedPage(state: ClosedState, checkout: Checkout, providerDetails: ProviderDetails): Page {
   const { order, branding } = checkout;
-  const closing = order.changes.find(({ to }) => to === 'UNSUCCESSFUL');
-  const { title, sentences } = MESSAGES[state](checkout, closing, providerDetails);
-  const [why, ...next] = sentences;
+  const { title, sentences } = closedMessage(state, checkout, providerDetails);
   const isOpen = state === 'approved-elsewhere';
   return {
     title,
     content: html`<p class="icon" aria-hidden="true">${isOpen ? '✓' : '–'}</p>
       <h1>${title}</h1>
-      <p>${why}</p>
-      ${!isOpen && html`<p>${money(checkout)}</p>`} ${next.map((sentence) => html`<p>${sentence}</p>`)}
+      ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
       <a class="button" href="${wayBack(order, branding)}">Return to ${order.sellerName}</a>`,
   };
 }

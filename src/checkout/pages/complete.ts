@@ -17,14 +17,14 @@ const REDIRECT_SECONDS = { withoutSchedule: 4, withSchedule: 15 };
 interface CompleteOptions {
   checkout: Checkout;
   providerDetails: ProviderDetails;
-  /** How the customer reads the repayments in another browser. */
-  code: Html | undefined;
-  /** When the page continues to the shop. The code and the note about printing are then left out. */
+  /** How the customer opens the page on another device. */
+  elsewhere: Html | undefined;
+  /** When the page continues to the shop. Both notes about printing are then left out. */
   redirect?: { afterSeconds: number; note: Html };
 }
 
 /** The receipt. */
-export function completePage({ checkout, providerDetails, code, redirect }: CompleteOptions): Page {
+export function completePage({ checkout, providerDetails, elsewhere, redirect }: CompleteOptions): Page {
   const { order, application, payment } = checkout;
   const { lenderName, creditAgreementUrl } = providerDetails;
   const completedAt = order.changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
@@ -68,7 +68,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
         html`<p class="note no-print">
             You can print or save this page for your records. It stays available at this link.
           </p>
-          ${agreedAt && code}`
+          ${agreedAt && elsewhere}`
       }`,
   };
 }

@@ -61,8 +61,8 @@ export interface DetailsOptions extends FormContext {
   /** How the customer ends the order; undefined if leaving the page is enough. */
   withdraw: Html | undefined;
   retentionDays: number;
-  /** How the customer continues in another browser; undefined before an application is submitted. */
-  code: Html | undefined;
+  /** How the customer opens the page on another device. */
+  elsewhere: Html | undefined;
 }
 
 /** An error of the whole form. */
@@ -76,7 +76,7 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, quote, values, errors, alert, replaces, withdraw, retentionDays, code } = options;
+  const { order, quote, values, errors, alert, replaces, withdraw, retentionDays, elsewhere } = options;
   const { lenderName, privacyUrl } = options.providerDetails;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
@@ -106,7 +106,7 @@ export function detailsPage(options: DetailsOptions): Page {
           <button>Submit application</button>
           ${order.allowedPaymentTerms.includes('PAY_NOW') && switchButton(options, 'PAY_NOW')}`,
       )}
-      ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)} ${code} ${withdraw}`,
+      ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)} ${elsewhere} ${withdraw}`,
   };
 }
 

@@ -70,3 +70,8 @@ export function formatTotal(offer: Offer): string {
 const several = (amounts: readonly number[]): string =>
   `${amounts.length > 1 ? `${amounts.length} of ` : ''}${formatPence(amounts[0] ?? 0)}`;
 const areEqual = (amounts: readonly number[]): boolean => amounts.every((amount) => amount === amounts[0]);
+
+/** As much of an email address as its owner recognizes: `j…@bloggs.example`. */
+export function maskEmail(email: string): string {
+  return `${email.slice(0, 1)}…${email.slice(email.lastIndexOf('@'))}`;
+}

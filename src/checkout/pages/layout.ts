@@ -23,7 +23,7 @@ const STEPS: Record<Step, { number: number; paymentTerm?: PaymentTerm }> = {
 const TOTAL_STEPS = 3;
 
 /** At the top of the pages of the sandbox. */
-export const SANDBOX_NOTICE = 'Sandbox: no real lender, bank or money.';
+export const SANDBOX_NOTICE = 'Sandbox: no real lender, bank, email or money.';
 
 /** An error in a form's field, or in the whole form if no field is named. */
 interface FormError {

@@ -9,6 +9,9 @@ import { type Html, html } from '../../html/html';
 const HALVINGS = 60;
 const PERCENT = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
 
+const TOTAL = 'Total to repay';
+const APR = html`<abbr title="annual percentage rate">APR</abbr>`;
+
 /**
  * What paying later costs: amount, interest, APR, the applied promotion and the total.
  * @param parties names to show above the cost, with their roles
@@ -20,7 +23,6 @@ export function costBox(
   parties: readonly (readonly [role: string, name: string])[] = [],
 ): Html {
   const promotion = describePromotion(offer);
-  const { annualInterest: rate = 0 } = offer;
   return html`<section class="cost">
     <h2>${heading}</h2>
     ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}
@@ -35,16 +37,26 @@ export function costBox(
       </dl>`
     }
     <dl>
-      <dt>Amount</dt>
-      <dd>${formatPence(amountPence)}</dd>
-      <dt>Interest${rate > 0 && ` at ${rate}% a year`}</dt>
-      <dd>${formatPence(totalPence(offer) - amountPence)}</dd>
-      <dt><abbr title="annual percentage rate">APR</abbr></dt>
-      <dd>${PERCENT.format(annualPercentageRate(amountPence, offer.instalments))}%</dd>
-      <dt class="total">Total to repay</dt>
-      <dd class="total">${formatTotal(offer)}</dd>
+      ${costRows({ amountPence }, offer).map(([label, value]) =>
+        label === TOTAL
+          ? html`<dt class="total">${label}</dt>
+              <dd class="total">${value}</dd>`
+          : html`<dt>${label === 'APR' ? APR : label}</dt>
+              <dd>${value}</dd>`,
+      )}
     </dl>
   </section>`;
+}
+
+/** The labels and values of `costBox`. */
+export function costRows({ amountPence }: Pick<Order, 'amountPence'>, offer: Offer): [label: string, value: string][] {
+  const { annualInterest: rate = 0, instalments } = offer;
+  return [
+    ['Amount', formatPence(amountPence)],
+    [`Interest${rate > 0 ? ` at ${rate}% a year` : ''}`, formatPence(totalPence(offer) - amountPence)],
+    ['APR', `${PERCENT.format(annualPercentageRate(amountPence, instalments))}%`],
+    [TOTAL, formatTotal(offer)],
+  ];
 }
 
 /**
@@ -68,12 +80,19 @@ export function annualPercentageRate(amountPence: number, instalments: readonly 
   return Math.round(high * 10) / 10;
 }
 
+/** When each instalment is due, and its amount. @param agreedOn the calendar date of the agreement */
+export function dueDates({ instalments }: Offer, agreedOn: string): [due: string, amount: string][] {
+  return instalments.map(({ dueInMonths, amountPence }) => [
+    formatDate(monthsAfter(agreedOn, dueInMonths)),
+    formatPence(amountPence),
+  ]);
+}
+
 /**
  * A table of the instalments and their due dates.
  * @param agreedOn the calendar date of the agreement
  */
 export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
-  const { instalments } = offer;
   return html`<table>
     <caption class="visually-hidden">
       Repayments
@@ -85,11 +104,11 @@ export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
       </tr>
     </thead>
     <tbody>
-      ${instalments.map(
-        ({ dueInMonths, amountPence }) =>
+      ${dueDates(offer, agreedOn).map(
+        ([due, amount]) =>
           html`<tr>
-            <th scope="row">${formatDate(monthsAfter(agreedOn, dueInMonths))}</th>
-            <td>${formatPence(amountPence)}</td>
+            <th scope="row">${due}</th>
+            <td>${amount}</td>
           </tr>`,
       )}
     </tbody>

@@ -7,20 +7,17 @@ import { type Page, wayBack } from './layout';
 import { repaymentsAgreedAt } from './complete';
 import { type FormContext, form } from './form';
 
-/** The form field with the code. */
-export const CODE = 'code';
-export const CODE_INCOMPLETE = 'Enter the code as it was shown to you. It has 8 characters, for example 4F7K-9QXM';
-export const CODE_WRONG = 'This code is not correct. Check that it is the last code that you were shown for this order';
-export const TOO_MANY_CODES = 'Too many codes were entered for this order. Try again in an hour';
+export const TOO_MANY_LINKS = 'Too many links were requested for this order. Use the last one, or try again in an hour';
+export const LINK_USED = 'This link has been used already, or is too old. Request another one';
 
 interface Texts {
   title: string;
   text: string;
   /**
-   * `code`: the applicant's page shows personal data, and an earlier one has shown the code. `wait`: the bank or the
+   * `link`: the applicant's page shows personal data, and a link by email opens it. `wait`: the bank or the
    * service has to do the next step. `shop`: there is nothing left to do.
    */
-  next: 'code' | 'wait' | 'shop';
+  next: 'link' | 'wait' | 'shop';
 }
 
 /**
@@ -29,19 +26,19 @@ interface Texts {
 const NOT_COMPLETE: Texts = {
   title: 'This order is not complete yet',
   text: 'An application for this order was submitted. Only the person who applied can continue.',
-  next: 'code',
+  next: 'link',
 };
 const TEXTS: Record<ApplicantState, Texts> = {
-  waiting: { title: 'The lender is deciding', text: 'An application for this order was submitted.', next: 'code' },
+  waiting: { title: 'The lender is deciding', text: 'An application for this order was submitted.', next: 'link' },
   referred: {
     title: 'The lender is reviewing the application',
     text: 'An application for this order was submitted. The lender needs more time to decide.',
-    next: 'code',
+    next: 'link',
   },
   'action-required': {
     title: 'The lender needs one more step',
     text: 'An application for this order was submitted. The person who applied has to continue at the lender.',
-    next: 'code',
+    next: 'link',
   },
   retry: NOT_COMPLETE,
   'pay-now-offered': NOT_COMPLETE,
@@ -61,7 +58,7 @@ const TEXTS: Record<ApplicantState, Texts> = {
   agreement: {
     title: 'The application for this order is approved',
     text: 'The order is not complete yet. Only the person who applied can review the repayments and complete the order.',
-    next: 'code',
+    next: 'link',
   },
   completing: {
     title: 'This order is being completed',
@@ -79,6 +76,10 @@ const TEXTS: Record<ApplicantState, Texts> = {
 interface OtherBrowserOptions extends FormContext {
   state: ApplicantState;
   checkout: Checkout;
+  /** True if we can write to the applicant. */
+  canMail: boolean;
+  /** True if the requested link was just sent. */
+  isSent: boolean;
   error: string | undefined;
 }
 
@@ -92,15 +93,15 @@ export function otherBrowserPage(options: OtherBrowserOptions): Page {
   const { title, text, next } = TEXTS[state];
   const isPayingNow = payment !== undefined && isCurrent(payment.status);
   const hasRepayments = state === 'complete' && repaymentsAgreedAt(checkout) !== null;
-  const error = next === 'code' || hasRepayments ? options.error : undefined;
+  const error = next === 'link' || hasRepayments ? options.error : undefined;
   const isCustomerDone = state === 'confirming' || state === 'completing';
   const back = state === 'complete' ? order.redirectUrl : wayBack(order, branding);
   return {
-    status: error === undefined ? 200 : error === TOO_MANY_CODES ? 429 : 422,
+    status: error === undefined ? 200 : error === TOO_MANY_LINKS ? 429 : 410,
     title,
     ...(isPayingNow && { paymentTerm: 'PAY_NOW' }),
     isCustomerDone,
-    ...(error !== undefined && { errors: [{ field: CODE, message: error }] }),
+    ...(error !== undefined && { errors: [{ message: error }] }),
     content: html`<h1>${title}</h1>
       <p>
         ${
@@ -111,52 +112,61 @@ export function otherBrowserPage(options: OtherBrowserOptions): Page {
         ${text} ${state === 'paying' && !application?.submitted && 'You can then pay here.'}
       </p>
       ${next === 'wait' && html`<a class="button" href="${path}/">Check again</a>`}
-      ${next === 'code' && codeForm(options, 'If this is your order')}
+      ${next === 'link' && howToContinue(options, 'If this is your order')}
       ${
         !isCustomerDone &&
         html`<a class="button ${next !== 'shop' && 'secondary'}" href="${back}">Return to ${order.sellerName}</a>`
       }
-      ${hasRepayments && codeForm(options, 'If these are your repayments')}`,
+      ${hasRepayments && howToContinue(options, 'If these are your repayments')}`,
   };
 }
 
-function codeForm(options: OtherBrowserOptions, heading: string): Html {
-  const { error, checkout } = options;
+function howToContinue(options: OtherBrowserOptions, heading: string): Html {
+  const { checkout, canMail, isSent } = options;
+  const { sellerName } = checkout.order;
   return html`<h2>${heading}</h2>
     <p>
-      Open this link in the browser that you used before, on the same device. To continue here instead, enter the code
-      that you were shown there. If you have neither that browser nor the code, contact ${checkout.order.sellerName}.
+      Open this link in the browser that you used before, on the same device.
+      ${
+        canMail
+          ? 'To continue here instead, let us email a link to the address in the application.'
+          : `Only that browser can continue. If you no longer have it, contact ${sellerName}.`
+      }
     </p>
-    ${form(
-      options,
-      'continue',
-      html`<div class="field">
-          <label for="${CODE}">Code</label>
-          <p class="hint" id="code-hint">8 characters, for example 4F7K-9QXM</p>
-          ${error !== undefined && html`<p class="error" id="code-error">${error}</p>`}
-          <input
-            id="${CODE}"
-            name="${CODE}"
-            type="text"
-            autocomplete="off"
-            autocapitalize="characters"
-            spellcheck="false"
-            required
-            aria-describedby="code-hint${error !== undefined && ' code-error'}"
-            ${error !== undefined && html`aria-invalid="true" autofocus`}
-          />
-        </div>
-        <button>Continue</button>`,
-    )}`;
+    ${
+      isSent &&
+      html`<p class="message" role="status">
+        We are sending a link to the address in the application. Open it on this device within 30 minutes. It works
+        once.
+      </p>`
+    }
+    ${canMail && form(options, 'continue', html`<button>Email me a link</button>`)}`;
 }
 
-/** The applicant's way to continue in another browser. Not printed: a print-out may be passed on. */
-export function continuationCode(code: string, sellerName: string): Html {
-  return html`<section class="message no-print">
-    <h2>Your code: <span class="code">${code}</span></h2>
-    <p>
-      Keep this code to open this page on another device, or if you lose access to this browser. It works once. Do not
-      give it to anyone, including ${sellerName}.
-    </p>
-  </section>`;
+/** What a link by email opens. A mail scanner opens it too, so that only the button moves the application. */
+export function continueHerePage(context: FormContext, token: string, sellerName: string): Page {
+  const title = 'Continue on this device';
+  return {
+    title,
+    content: html`<h1>${title}</h1>
+      <p>
+        Your order at ${sellerName} continues in this browser. The browser that you used before can then no longer open
+        it.
+      </p>
+      ${form(context, `continue/${token}`, html`<button>Continue on this device</button>`)}`,
+  };
+}
+
+/**
+ * The applicant's way to another device. Not printed: a print-out may be passed on.
+ * @param mailTo whom we write to; undefined if we do not write
+ */
+export function continueElsewhere(mailTo: string | undefined): Html {
+  return html`<p class="note no-print">
+    ${
+      mailTo === undefined
+        ? 'Only this browser can open this page again.'
+        : `To open this page on another device, open its link there. We then email a link to ${mailTo} that lets you continue.`
+    }
+  </p>`;
 }

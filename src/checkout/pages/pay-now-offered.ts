@@ -22,7 +22,7 @@ interface PayNowOfferedOptions extends BankOptions {
 
 /** The lender has declined, and the customer can pay now instead. */
 export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
-  const { order, providerDetails, reason, withdraw, code } = options;
+  const { order, providerDetails, reason, withdraw, elsewhere } = options;
   const title = 'Pay later was not approved';
   return {
     ...withError(options),
@@ -32,7 +32,7 @@ export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
       <p>${declineReason(reason, providerDetails.lenderName)} You owe nothing.</p>
       <h2>Pay now instead</h2>
       <p>You can still buy: pay ${formatPence(order.amountPence)} from your bank account. There is no credit check.</p>
-      ${bankForm(options)} ${code} ${withdraw}`,
+      ${bankForm(options)} ${elsewhere} ${withdraw}`,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Order } from '../../domain/order';
 import type { Lender } from '../lender/lender';
-import type { Bank, PaymentProvider } from '../payments/payment-provider';
+import type { Bank, PaymentProvider, PaymentProviders } from '../payments/payment-provider';
 
 /** What the pages state about the lender, the banks and the service's documents. */
 export interface ProviderDetails extends Pick<Lender, 'quote' | 'reviewTime'> {
@@ -23,4 +23,39 @@ export function banksOf({ payNow }: ProviderDetails): readonly Bank[] {
 /** The name of a bank that customers can choose or have chosen. */
 export function bankName(providerDetails: ProviderDetails, id: string): string {
   return banksOf(providerDetails).find((bank) => bank.id === id)?.name ?? 'your bank';
+}
+
+/** The path of the sample documents, which the pages link to if no others are configured. */
+export const SAMPLE_DOCUMENTS = '/pay/documents';
+
+export interface ProviderSettings {
+  lenderName: string;
+  /** A sample if undefined, as the two below. */
+  privacyUrl?: string | undefined;
+  termsUrl?: string | undefined;
+  creditAgreementUrl?: string | undefined;
+}
+
+export function createProviderDetails(
+  checkoutBaseUrl: string,
+  payments: PaymentProviders,
+  lenders: { sandbox: Lender; live?: Lender | undefined },
+  { lenderName, privacyUrl, termsUrl, creditAgreementUrl }: ProviderSettings,
+): ProviderDetailsOf {
+  const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
+  return ({ sandbox, payLinkId }) => {
+    // Without a live lender, no page of a live order needs one.
+    const lender = sandbox ? lenders.sandbox : (lenders.live ?? lenders.sandbox);
+    const linkTo = (name: string, url = `${samples}/${name}/?order={pay_link_id}`): string =>
+      url.replaceAll('{pay_link_id}', payLinkId);
+    return {
+      lenderName,
+      payNow: sandbox ? payments.sandbox : payments.live,
+      quote: (order, today) => lender.quote(order, today),
+      reviewTime: lender.reviewTime,
+      privacyUrl: linkTo('privacy', privacyUrl),
+      termsUrl: linkTo('terms', termsUrl),
+      creditAgreementUrl: linkTo('credit-agreement', creditAgreementUrl),
+    };
+  };
 }

@@ -49,8 +49,10 @@ interface WaitingOptions {
   since: Date;
   isRefreshing: boolean;
   now: Date;
-  /** How the customer continues in another browser. */
-  code: Html | undefined;
+  /** Whom we write to, as in `maskEmail`; undefined if we do not write. */
+  mailTo: string | undefined;
+  /** How the customer opens the page on another device. */
+  elsewhere: Html | undefined;
 }
 
 interface Texts {
@@ -100,7 +102,7 @@ const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
 
 /** The customer waits for the lender, the bank or the service. */
 export function waitingPage(options: WaitingOptions): Page {
-  const { path, state, isPaidNow, since, isRefreshing, now, code } = options;
+  const { path, state, isPaidNow, since, isRefreshing, now, mailTo, elsewhere } = options;
   const { title, soon, late, saved, step } = TEXTS[state](options);
   const waitedMs = now.getTime() - since.getTime();
   const isCustomerDone = state === 'completing' || state === 'confirming';
@@ -122,8 +124,9 @@ export function waitingPage(options: WaitingOptions): Page {
       <p>${waitedMs > LONG_WAIT_MS ? late : soon}</p>
       <p>
         ${saved} ${formatDateTime(since)}. This link keeps your place: you can close this page and open the link again
-        at any time.
+        in this browser at any time.
+        ${mailTo !== undefined && !isCustomerDone && `We write to ${mailTo} when it is decided.`}
       </p>
-      ${note} ${code}`,
+      ${note} ${elsewhere}`,
   };
 }

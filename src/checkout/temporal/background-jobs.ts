@@ -3,10 +3,12 @@ import { repeatJobs } from '../../concurrency';
 import type { Db } from '../../db/pool';
 import type { BacklogGauges } from '../../telemetry/gauges';
 import type { CheckoutWorkflows } from './checkout-workflow-client';
-import { type PaymentBacklog, closeApplications, findUnfinishedCheckouts, readPaymentBacklog } from '../db/payments';
+import { closeApplications, findOrdersToMail } from '../db/mails';
+import { type PaymentBacklog, findUnfinishedCheckouts, readPaymentBacklog } from '../db/payments';
+import type { MailAccounts } from '../../mail/mailer';
 import type { PaymentProviders } from '../payments/payment-provider';
 
-/** Checkouts that one round starts. */
+/** Runs that one round starts. */
 const BATCH = 500;
 
 /** Times in ms. */
@@ -14,23 +16,30 @@ interface CheckoutJobOptions {
   db: Db;
   workflows: CheckoutWorkflows;
   payments: PaymentProviders;
+  /** The accounts whose applicants we write to. */
+  mails: MailAccounts;
   log: Logger;
   /** Between two rounds. */
   intervalMs: number;
 }
 
 /**
- * Starts checkouts that Temporal could not be told about or that are stuck. Each job is safe to run in all workers at
- * once.
+/**
+ * Starts checkouts that Temporal could not be told about or that are stuck, and writes to applicants. Each job is safe to
+ * run in all workers at once.
  * @returns a function that stops the jobs and resolves once they have stopped
  */
 export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<void> {
-  const { db, workflows, payments, log, intervalMs } = options;
+  const { db, workflows, payments, mails, log, intervalMs } = options;
   const canPayNow = { sandbox: payments.sandbox !== undefined, live: payments.live !== undefined };
 
   async function startCheckouts(): Promise<void> {
-    await closeApplications(db);
+    await closeApplications(db, mails);
     for (const order of await findUnfinishedCheckouts(db, BATCH, canPayNow)) await workflows.start(order);
+  }
+
+  async function writeToApplicants(): Promise<void> {
+    for (const order of await findOrdersToMail(db, mails, BATCH)) await workflows.sendMails(order);
   }
 
   /** The other job starts their checkouts again, from the tables. */
@@ -49,6 +58,7 @@ export function startCheckoutJobs(options: CheckoutJobOptions): () => Promise<vo
     [
       [terminateStuck, intervalMs],
       [startCheckouts, intervalMs],
+      [writeToApplicants, intervalMs],
     ],
     log,
   );

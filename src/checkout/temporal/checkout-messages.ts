@@ -8,4 +8,7 @@ export const proceedSignal = defineSignal('proceed');
 
 export const CHECKOUT_ID_PREFIX = 'checkout-';
 
+/** The workflow that writes to the applicant of an order. */
+export const mailWorkflowId = (orderId: string): string => `mail-${orderId}`;
+
 export const checkoutWorkflowId = (orderId: string): string => CHECKOUT_ID_PREFIX + orderId;

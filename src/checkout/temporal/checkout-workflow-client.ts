@@ -1,6 +1,12 @@
 import type { Client } from '@temporalio/client';
-import { CHECKOUT_ID_PREFIX, CHECKOUT_TASK_QUEUE, checkoutWorkflowId, proceedSignal } from './checkout-messages';
-import type { checkoutWorkflow } from './checkout-workflow';
+import {
+  CHECKOUT_ID_PREFIX,
+  CHECKOUT_TASK_QUEUE,
+  checkoutWorkflowId,
+  mailWorkflowId,
+  proceedSignal,
+} from './checkout-messages';
+import type { checkoutWorkflow, mailWorkflow } from './checkout-workflow';
 import type { Order } from '../../domain/order';
 import type { TemporalCalls } from '../../temporal/calls';
 import { createRunLists } from '../../temporal/list-runs';
@@ -36,6 +42,12 @@ export function createCheckoutWorkflows(
     /** Starts the order's checkout, unless it runs: then it repeats its steps itself. */
     async start(order: Started): Promise<void> {
       await within(startTimeoutMs, () => workflow.start<typeof checkoutWorkflow>('checkoutWorkflow', optionsOf(order)));
+    },
+
+    /** Sends the mails that are due to the order's applicant, unless a run does. */
+    async sendMails(order: Started): Promise<void> {
+      const options = { ...optionsOf(order), workflowId: mailWorkflowId(order.id) };
+      await callIfUp(startTimeoutMs, () => workflow.start<typeof mailWorkflow>('mailWorkflow', options));
     },
   };
 }

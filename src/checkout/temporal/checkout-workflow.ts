@@ -9,6 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CheckoutActivities, CheckoutReport } from './checkout-activities';
+import type { MailActivities } from './mail-activities';
 import { proceedSignal } from './checkout-messages';
 
 const options = {
@@ -18,6 +19,11 @@ const options = {
 } as const;
 const { findNextStep, askLender, askBank, reportToOrder, settlePayments, askForSettlement } =
   proxyActivities<CheckoutActivities>(options);
+
+const { sendDueMails } = proxyActivities<MailActivities>({
+  startToCloseTimeout: '2 minutes',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 minutes' },
+});
 
 const PAY_LATER = { reason: null, paymentTerm: 'PAY_LATER' } as const;
 const PAY_NOW = { reason: null, paymentTerm: 'PAY_NOW' } as const;
@@ -79,4 +85,12 @@ export async function checkoutWorkflow(orderId: string): Promise<void> {
       if (step === 'ask for the settlement') await ask(() => askForSettlement(orderId));
     }
   });
+}
+
+/**
+ * Writes to the applicant of an order. A workflow of its own, so that nothing waits for the mail server. It ends when no mail
+ * is due: one that cannot be sent is given up after three days.
+ */
+export async function mailWorkflow(orderId: string): Promise<void> {
+  await sendDueMails(orderId);
 }

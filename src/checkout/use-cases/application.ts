@@ -1,6 +1,7 @@
-import { isProblem } from '../../contracts/problem';
-import type { PaymentTerm } from '../../domain/order';
+import { Problem, isProblem } from '../../contracts/problem';
+import type { Order, PaymentTerm } from '../../domain/order';
 import { recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } from '../db/applications';
+import { recordLinkRequest } from '../db/mails';
 import { type Applicant, DECISION_REASONS } from '../domain/application';
 import { type Checkout, canAgree } from '../domain/checkout';
 import { holdExpiry } from './hold-expiry';
@@ -94,6 +95,19 @@ export async function agreeToOffer(
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }
+}
+
+/**
+ * Has a link emailed to the applicant that continues on another device.
+ * @returns false if too many were requested
+ * @throws Problem `service_unavailable`
+ */
+export async function requestLink({ db, workflows }: CheckoutDependencies, order: Order): Promise<boolean> {
+  if (!(await recordLinkRequest(db, order.id))) return false;
+  await workflows.sendMails(order).catch((cause: unknown) => {
+    throw new Problem('service_unavailable', 'The link was not sent.', { cause, retryAfterS: 5 });
+  });
+  return true;
 }
 
 /**

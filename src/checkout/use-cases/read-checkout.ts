@@ -14,7 +14,7 @@ import type { CheckoutWorkflows } from '../temporal/checkout-workflow-client';
 export interface CheckoutDependencies {
   core: OrderCore;
   db: Db;
-  workflows: Pick<CheckoutWorkflows, 'proceed'>;
+  workflows: Pick<CheckoutWorkflows, 'proceed' | 'sendMails'>;
   payments: PaymentProviders;
   /** True if a real lender decides on the applications of live accounts. Sandbox accounts have the sandbox lender. */
   hasLiveLender: boolean;
@@ -46,7 +46,10 @@ export function checkoutObstacle(
  * Reads the order behind a pay link from Postgres, which holds every acknowledged change. Does not need Temporal.
  * @throws Problem `not_found`, or NoProviderError
  */
-export async function readCheckout(deps: CheckoutDependencies, payLinkId: string): Promise<Checkout> {
+export async function readCheckout(
+  deps: Pick<CheckoutDependencies, 'core' | 'db' | 'payments' | 'hasLiveLender'>,
+  payLinkId: string,
+): Promise<Checkout> {
   const order = await deps.core.findByPayLink(payLinkId);
   if (!order.sandbox && !deps.hasLiveLender) throw new NoProviderError();
   const [application, payment, branding] = await Promise.all([

@@ -303,8 +303,12 @@ create table application (
   -- SHA-256 of the secret, in a cookie, of the browser that the application belongs to. It is kept with the agreement,
   -- so that only the applicant can read it.
   browser_digest bytea,
-  -- Counts how often the application has moved to another browser. The code for the next move is calculated from it.
-  code_number integer not null default 0,
+  -- The event of each kind that its last mail was about: its time in ms. See src/checkout/db/mails.ts.
+  mailed jsonb not null default '{}',
+  -- When links to continue on another device were last requested, within an hour. The links are calculated from it.
+  link_requests timestamptz[] not null default '{}',
+  -- When the application last moved to another browser. Links that were requested before no longer work.
+  moved_at timestamptz,
   -- When the lender first replied that it decides later. Null if the customer has to act at the lender since.
   referred_at timestamptz,
   -- The lender's page where the customer has to act, until the customer comes back or the lender decides.
@@ -383,6 +387,22 @@ create table sandbox_payment (
   refunded_at timestamptz
 );
 create index sandbox_payment_by_age on sandbox_payment (started_at);
+
+-- Mails of sandbox accounts, which are shown instead of sent. Deleted after a week, and with the application's data.
+create table sandbox_mail (
+  -- As in the Message-ID of a mail that is sent.
+  id text primary key,
+  seller_id uuid not null references seller on delete cascade,
+  order_id uuid references orders on delete cascade,
+  at timestamptz not null default now(),
+  from_name text not null,
+  mail_to text not null,
+  subject text not null,
+  text text not null,
+  html text not null
+);
+create index sandbox_mail_by_age on sandbox_mail (at desc);
+create index sandbox_mail_by_order on sandbox_mail (order_id);
 
 -- Test webhooks until a worker has sent them. Their URLs, which may be credentials, stay out of Temporal's history.
 create table webhook_test (

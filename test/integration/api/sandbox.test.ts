@@ -102,7 +102,7 @@ test('a live account cannot simulate, and its orders do not name a mode', async 
 
 test('the checkout of a sandbox order has a notice', async () => {
   const page = await customerAt((await stack.api.create()).body.data.order_url).look();
-  expect(page.text).toContain('Sandbox: no real lender, bank or money.');
+  expect(page.text).toContain('Sandbox: no real lender, bank, email or money.');
 });
 
 test('if the hosted checkout has no lender for live accounts, a live order is refused, and its key stays unused', async () => {

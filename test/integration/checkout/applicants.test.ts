@@ -1,12 +1,5 @@
-import {
-  BUSINESS,
-  type Customer,
-  buttonTarget,
-  customerAt,
-  newCustomer,
-  statusOfOrder,
-  useCheckout,
-} from '../../support/checkout';
+import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder } from '../../support/checkout';
+import { keptMails, requestLink, useLink } from '../../support/mails';
 import { timelineOf } from '../../support/orders';
 import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
@@ -20,14 +13,12 @@ const PRIVATE =
 const stack = useSharedStack();
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
-const codeOn = (page: { text: string }) => /<span class="code">([\dA-Z]{4}-[\dA-Z]{4})<\/span>/.exec(page.text)?.[1];
-const enterCode = async (browser: Customer, code: string) => {
-  await browser.look();
-  return browser.submit('continue', { code });
-};
-const wrongCode = (code: string) => code.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+/** How the applicant's own pages say how to continue on another device. */
+const ELSEWHERE = /To open this page on another device, open its link there\. We then email a link to (\S+) that/;
+const elsewhereOn = (page: { text: string }) => ELSEWHERE.exec(page.text.replace(/\s+/g, ' '))?.[1];
+const ASK = 'Email me a link';
 
-test('another browser with the link cannot agree to the repayments, and sees neither them nor the code', async () => {
+test('another browser with the link cannot agree to the repayments, and sees neither them nor the address', async () => {
   const { id, url, customer } = await newOrder();
   const approved = await customer.apply();
   const other = customerAt(url);
@@ -40,7 +31,7 @@ test('another browser with the link cannot agree to the repayments, and sees nei
   const refused = await other.submit('confirmation', { agree: 'yes', agreed_on: today });
   for (const { text } of [page, refused]) {
     expect(text).not.toMatch(PRIVATE);
-    expect(text).not.toContain(codeOn(approved));
+    expect(text).not.toContain('bloggs.example');
   }
   expect(await statusOfOrder(stack, id)).toBe('APPROVED');
   expect((await timelineOf(stack, id)).map(({ event }) => event)).not.toContain('completed');
@@ -61,7 +52,7 @@ test.each([
   if (email.startsWith('jo')) await customer.submit('confirmation', { agree: 'yes' });
   const own = await customer.look();
   expect(own.heading).toBe(ownHeading);
-  expect(codeOn(own)).toBeDefined();
+  expect(elsewhereOn(own)).toBe(`${email[0]}…@b.example`);
   const other = customerAt(url);
   const pages = [await other.look(), await other.look('?refresh=off')];
   const redirected = await other.look('return/');
@@ -70,7 +61,8 @@ test.each([
     expect([page.status, page.heading, page.headers.get('Refresh')]).toEqual([200, heading, null]);
     expect(page.text).toContain(EXPLANATION);
     expect(page.text).not.toMatch(PRIVATE);
-    expect(codeOn(page)).toBeUndefined();
+    expect(page.text).not.toContain('b.example');
+    expect(page.text).toContain(ASK);
   }
 });
 
@@ -80,7 +72,10 @@ test.each(['declined@b.example', 'failed@b.example'])(
     const { url, customer } = await newOrder();
     await customer.apply({ email });
     const chooseBankPage = await customer.submit('choice', { payment_term: 'PAY_NOW' });
-    expect([chooseBankPage.text.includes('Your bank'), codeOn(chooseBankPage)]).toEqual([true, expect.any(String)]);
+    expect([chooseBankPage.text.includes('Your bank'), elsewhereOn(chooseBankPage)]).toEqual([
+      true,
+      expect.any(String),
+    ]);
     const other = customerAt(url);
     const choosing = await other.look();
     expect(choosing.heading).toBe('This order is not complete yet');
@@ -117,83 +112,126 @@ test('another browser cannot find out the answers of an application by guessing 
   expect(await statusOfOrder(stack, id)).toBe('PENDING');
 });
 
-test('the code continues the application in another browser once, and the first browser then needs the new code', async () => {
+test('a link by email continues the application in another browser once, and only its button does', async () => {
   const { id, url, customer } = await newOrder();
-  const code = codeOn(await customer.apply())!;
-  expect(codeOn(await customer.look())).toBe(code);
+  await customer.apply();
   const other = customerAt(url);
-  const continued = await enterCode(other, ` ${code.toLowerCase().replace('-', ' ')} `);
-  expect([continued.status, continued.heading]).toEqual([200, 'You are approved']);
-  const newCode = codeOn(continued)!;
-  expect(newCode).not.toBe(code);
+  const link = await requestLink(stack, id, other);
+  const [mail] = await keptMails(stack, id);
+  expect(mail).toMatchObject({
+    to: BUSINESS.email,
+    fromName: 'Test Shop Ltd',
+    subject: 'Your link to continue your order',
+  });
+  // A scanner of the mail program opens it first.
+  const scanned = await customerAt(url).look(`${link}/`);
+  expect([scanned.status, scanned.heading]).toEqual([200, 'Continue on this device']);
+  expect((await other.look(`${link}/`)).heading).toBe('Continue on this device');
+  expect((await customer.look()).heading).toBe('You are approved');
+  expect((await other.submit(link, {})).heading).toBe('You are approved');
   expect((await customer.look()).heading).toBe('The application for this order is approved');
   await customer.submit('confirmation', { agree: 'yes' });
   expect(await statusOfOrder(stack, id)).toBe('APPROVED');
-  expect((await enterCode(customer, code)).text).toContain('This code is not correct');
-  expect((await enterCode(customer, newCode)).heading).toBe('You are approved');
-  expect(codeOn(await customer.look())).not.toBe(code);
+  // Used: by a page that was opened before, and by another one.
+  for (const used of [await customer.look(`${link}/`), await customer.submit(link, {})])
+    expect([used.status, used.text.includes('This link has been used already')]).toEqual([410, true]);
+  const back = await requestLink(stack, id, customer);
+  expect((await useLink(customer, back)).heading).toBe('You are approved');
+  // The first link was for this browser's application too, but before it moved.
+  expect((await useLink(other, link)).status).toBe(410);
+  await customer.look();
   await customer.submit('confirmation', { agree: 'yes' });
   expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
   expect((await other.look()).heading).toBe('This order is complete');
 });
 
-test('a double click on the code form continues once, and both responses lead to the application', async () => {
-  const { url, customer } = await newOrder();
-  const code = codeOn(await customer.apply())!;
+test('a double click on the button of a link continues once, and both responses lead to the application', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.apply();
   const other = customerAt(url);
-  await other.look();
-  const responses = await Promise.all([other.send('continue', { code }), other.send('continue', { code })]);
+  const link = await requestLink(stack, id, other);
+  await other.look(`${link}/`);
+  const responses = await Promise.all([other.send(link, {}), other.send(link, {})]);
   expect(responses.map(({ status }) => status)).toEqual([303, 303]);
   expect((await other.look()).heading).toBe('You are approved');
 });
 
-test('wrong codes are refused, ten per hour and browser, and the applicant can still continue', async () => {
-  const { url, customer } = await newOrder();
-  const code = codeOn(await customer.apply())!;
+test('a link works for 30 minutes', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.apply();
   const other = customerAt(url);
-  for (const incomplete of ['', code.slice(1), `${code}0`, 'UUUU-UUUU']) {
-    const page = await enterCode(other, incomplete);
-    expect([page.status, page.text.includes('It has 8 characters')]).toEqual([422, true]);
-  }
-  const statuses = [];
-  for (let attempt = 0; attempt < 11; attempt++) statuses.push((await enterCode(other, wrongCode(code))).status);
-  expect(statuses).toEqual([...Array<number>(10).fill(422), 429]);
-  const limited = await enterCode(other, code);
-  expect([limited.status, limited.text.includes('Too many codes were entered')]).toEqual([429, true]);
-  expect(limited.text).not.toMatch(PRIVATE);
+  const link = await requestLink(stack, id, other);
+  await other.look(`${link}/`);
+  const age = (minutes: number) =>
+    stack.db.query(
+      `update application set link_requests = array(select t - $2 * interval '1 minute' from unnest(link_requests) t)
+       where order_id = $1`,
+      [id, minutes],
+    );
+  await age(30);
+  for (const late of [await other.submit(link, {}), await other.look(`${link}/`)])
+    expect([late.status, late.text.includes('is too old')]).toEqual([410, true]);
+  await age(-2);
+  await other.look();
+  // The link depends on the time of its request, so this one is another.
+  const fresh = await requestLink(stack, id, other);
+  expect((await useLink(other, fresh)).heading).toBe('You are approved');
+});
+
+test('nobody can have the applicant written to more than three times an hour, from however many browsers', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.apply();
+  const browsers = Array.from({ length: 12 }, () => customerAt(url));
+  for (const browser of browsers) await browser.look();
+  const answers = await Promise.all(browsers.map((browser) => browser.send('continue', {})));
+  expect(answers.map(({ status }) => status).sort()).toEqual([
+    ...Array<number>(3).fill(303),
+    ...Array<number>(9).fill(429),
+  ]);
+  for (const answer of answers) expect(answer.text).not.toMatch(/bloggs|jo@|j…/i);
+  const refused = answers.find(({ status }) => status === 429)!;
+  expect(refused.text).toContain('Too many links were requested for this order');
+  const requests = async () =>
+    (
+      await stack.db.query<{ n: number }>('select cardinality(link_requests) n from application where order_id = $1', [
+        id,
+      ])
+    ).rows[0]!.n;
+  expect(await requests()).toBe(3);
+  await until(async () => (await keptMails(stack, id)).length > 0, 'a link is sent');
+  expect((await keptMails(stack, id)).length).toBeLessThanOrEqual(3);
   expect((await customer.look()).heading).toBe('You are approved');
-  // Who has the link cannot lock out the customer's other browser.
-  expect((await enterCode(customerAt(url), code)).heading).toBe('You are approved');
+  await stack.db.query(
+    `update application set link_requests = array(select t - interval '61 minutes' from unnest(link_requests) t)
+     where order_id = $1`,
+    [id],
+  );
+  expect((await useLink(browsers[0]!, await requestLink(stack, id, browsers[0]!))).heading).toBe('You are approved');
+  expect(await requests()).toBe(1);
 });
 
-const proxied = useCheckout({
-  env: { TRUSTED_PROXIES: '1', RATE_LIMIT_PAY_LINK: '1000', RATE_LIMIT_WINDOW_MS: '60000' },
-});
-
-test('a network can enter 100 codes per hour, with any number of browsers, and others can still continue', async () => {
-  const { url } = await newCustomer(proxied, { redirect_url: REDIRECT });
-  const code = codeOn(await customerAt(url, '192.0.2.1').apply())!;
-  const attempts = Array.from({ length: 12 }, async () => {
-    const browser = customerAt(url, '198.51.100.7');
-    const statuses = [];
-    for (let attempt = 0; attempt < 9; attempt++) statuses.push((await enterCode(browser, wrongCode(code))).status);
-    return statuses;
-  });
-  const statuses = (await Promise.all(attempts)).flat();
-  expect(statuses.filter((status) => status === 422)).toHaveLength(100);
-  expect(statuses.filter((status) => status === 429)).toHaveLength(8);
-  expect((await enterCode(customerAt(url, '198.51.100.7'), code)).status).toBe(429);
-  expect((await enterCode(customerAt(url, '192.0.2.2'), code)).heading).toBe('You are approved');
-}, 60_000);
-
-test('the code and the cookie of one order do not open another one', async () => {
+test('a link that was guessed, or the link and the cookie of another order, do not open the application', async () => {
   const [one, two] = [await newOrder(), await newOrder()];
-  const code = codeOn(await one.customer.apply())!;
+  await one.customer.apply();
   await two.customer.apply();
-  expect((await enterCode(customerAt(two.url), code)).text).toContain('This code is not correct');
+  const link = await requestLink(stack, one.id, customerAt(one.url));
+  const other = customerAt(two.url);
+  for (const wrong of [link, 'continue/x', `continue/${'A'.repeat(43)}`, `${link}x`]) {
+    const page = await useLink(other, wrong);
+    expect([page.status, page.heading]).toEqual([410, 'The application for this order is approved']);
+  }
   const cookie = (await one.customer.look()).headers.get('Set-Cookie')!.split(';')[0]!;
   const page = await fetch(two.url, { headers: { Cookie: cookie } });
   expect(await page.text()).toContain(EXPLANATION);
+});
+
+test('a link for an earlier application of the order, whose address was wrong, does not open the next one', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.apply({ email: 'failed@typo.example' });
+  const link = await requestLink(stack, id, customerAt(url));
+  await customer.look();
+  expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
+  expect((await useLink(customerAt(url), link)).status).toBe(410);
 });
 
 test('a cookie that was changed, cut off or copied from the database does not open the application', async () => {
@@ -220,7 +258,7 @@ test.each([
   ['approved', 'This order is complete', /The payment of £1,234\.50 to Test Shop Ltd was made/],
   ['refused', 'Choose your bank', /The bank refused the payment. No money was taken/],
 ])(
-  'a customer who returns from the bank in another browser reads the result (%s), and is asked for no code',
+  'a customer who returns from the bank in another browser reads the result (%s), and needs no link',
   async (outcome, heading, result) => {
     const { id, url, customer } = await newOrder();
     await customer.leaveAtBank(await customer.startPayment(), outcome);
@@ -229,19 +267,19 @@ test.each([
     const page = await other.look();
     expect(page.heading).toBe(heading);
     expect(page.text.replace(/\s+/g, ' ')).toMatch(result);
-    expect(page.text).not.toMatch(/Oak Bank (paid|refused)|name="code"/);
+    expect(page.text).not.toMatch(/Oak Bank (paid|refused)|Email me a link/);
     if (outcome === 'approved') expect(buttonTarget(page)).toBe(`${REDIRECT}?orderId=${id}`);
-    // No page has shown one.
-    expect(codeOn(await customer.look())).toBeUndefined();
+    // There is no address.
+    expect(elsewhereOn(await customer.look())).toBeUndefined();
   },
 );
 
-test('no code is shown or asked for once an application is declined for good', async () => {
+test('no link is offered once an application is declined for good', async () => {
   const { url, customer } = await newCustomer(stack, { redirect_url: REDIRECT, allowed_payment_terms: ['PAY_LATER'] });
   const declined = await customer.apply({ email: 'declined@b.example' });
-  expect([declined.heading, codeOn(declined)]).toEqual(['Your application was not approved', undefined]);
+  expect([declined.heading, elsewhereOn(declined)]).toEqual(['Your application was not approved', undefined]);
   const page = await customerAt(url).look();
-  expect([page.heading, page.text.includes('name="code"'), buttonTarget(page)]).toEqual([
+  expect([page.heading, page.text.includes(ASK), buttonTarget(page)]).toEqual([
     'The application for this order was not approved',
     false,
     'https://shop.example/',
@@ -257,11 +295,11 @@ test('after the seller cancels, every browser sees the cancellation', async () =
   expect((await customer.look()).heading).toBe('This order was cancelled');
 });
 
-test('before an application is submitted, the choice of a bank shows no code, because every browser may open it', async () => {
+test('before an application is submitted, the choice of a bank offers no link, because every browser may open it', async () => {
   const { customer } = await newOrder();
   await customer.decideAtBank(await customer.startPayment(), 'refused');
   const page = await customer.look();
-  expect([page.heading, codeOn(page)]).toEqual(['Choose your bank', undefined]);
+  expect([page.heading, elsewhereOn(page)]).toEqual(['Choose your bank', undefined]);
 });
 
 test('another browser is led to the redirect URL only if the order is complete', async () => {
@@ -274,13 +312,13 @@ test('another browser is led to the redirect URL only if the order is complete',
   expect(buttonTarget(await customer.look())).toBe(`${REDIRECT}?orderId=${id}`);
 });
 
-test('the seller learns the outcome but no reason and no code through the API', async () => {
+test('the seller learns the outcome but no reason and no address through the API', async () => {
   const { id, customer } = await newOrder();
-  const code = codeOn(await customer.apply({ email: 'declined@b.example' }))!;
+  await customer.apply({ email: 'declined@b.example' });
   await customer.submit('withdraw', {});
-  expect(codeOn(await customer.look())).toBeUndefined();
+  expect(elsewhereOn(await customer.look())).toBeUndefined();
   await until(async () => (await statusOfOrder(stack, id)) === 'UNSUCCESSFUL', 'it is declined');
   const answers = JSON.stringify([(await stack.api.get(id)).body, await timelineOf(stack, id)]);
   expect(answers).toContain('declined by the lender');
-  for (const secret of ['credit', 'affordability', code, code.replace('-', '')]) expect(answers).not.toContain(secret);
+  for (const secret of ['credit', 'affordability', 'b.example']) expect(answers).not.toContain(secret);
 });

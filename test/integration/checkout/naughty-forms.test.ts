@@ -62,7 +62,8 @@ const FORMS: [form: string, path: string, open: Open, fields: Record<string, str
   ['of the business, after a failure', 'application', apply('failed@b.example'), { ...BUSINESS, replaces: '' }],
   ['that withdraws the application', 'withdraw', apply('failed@b.example'), {}],
   ['of the agreement', 'confirmation', apply('jo@b.example'), { agree: 'yes', agreed_on: londonDate(new Date()) }],
-  ['of the code', 'continue', openInOtherBrowser, { code: '0000-0000' }],
+  ['that requests a link', 'continue', openInOtherBrowser, {}],
+  ['of a link', `continue/${'A'.repeat(43)}`, openInOtherBrowser, {}],
   ['of the bank', 'payment', choose('PAY_NOW'), { bank: 'oak' }],
   ['that cancels a payment', 'payment/cancel', startPayment, { payment_id: '' }],
   // The path of the page itself.

@@ -7,6 +7,7 @@ import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
 import { freePort } from '../../../tools/local-stack/ports';
 import { BASE, apiOf } from '../../support/api';
+import { requestLink, useLink } from '../../support/mails';
 import { BUSINESS, customerAt, statusOfOrder, useCheckout } from '../../support/checkout';
 import { sendRaw } from '../../support/raw-http';
 import { useStack } from '../../support/stack';
@@ -306,7 +307,7 @@ test('without a lender no pages are served', async () => {
   expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
 });
 
-test('logs contain the order id, but no pay link, no customer data and no code', async () => {
+test('logs contain the order id, but no pay link, no customer data and no mailed link', async () => {
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -320,11 +321,11 @@ test('logs contain the order id, but no pay link, no customer data and no code',
   const api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
   const { id, order_url: url } = (await api.create()).body.data;
   const link = new URL(url).pathname.split('/')[2]!;
-  const referred = await customerAt(url).apply({ email: 'referred@secret.example', business_name: 'Secret Ltd' });
-  const code = /class="code">([^<]+)/.exec(referred.text)![1]!.toLowerCase();
+  await customerAt(url).apply({ email: 'referred@secret.example', business_name: 'Secret Ltd' });
   const other = customerAt(url);
-  await other.look();
-  await other.submit('continue', { code });
+  const mailed = await requestLink(stack, id, other);
+  await useLink(other, mailed);
+  await other.look(`${mailed}/`);
   await customerAt(url.replace(link, '00000000-0000-4000-8000-000000000000')).look();
   await api.call('GET', `${BASE}/pay_link/${link}/`, { key: api.checkoutKey });
   const misspelt = [
@@ -364,8 +365,7 @@ test('logs contain the order id, but no pay link, no customer data and no code',
     'secret.example',
     'secret ltd',
     '01234567',
-    code,
-    code.replace('-', ''),
+    mailed.split('/')[1]!.toLowerCase(),
   ]) {
     expect(text).not.toContain(secret);
   }

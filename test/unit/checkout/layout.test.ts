@@ -32,10 +32,17 @@ const PAID: Payment = {
   sandbox: false,
 };
 const form = { path: '/pay/x', token: '' };
-const common = { ...form, ...LAYOUT, code: undefined, withdraw: undefined };
+const common = { ...form, ...LAYOUT, mailTo: undefined, elsewhere: undefined, withdraw: undefined };
 const quote = PROVIDER_DETAILS.quote(ORDER, '2026-03-01');
 const update = { path: '/pay/x', url: '/pay/x/', isRefreshing: true, waitedMs: 0 };
-const wait = { ...LAYOUT, since: new Date(0), isRefreshing: true, now: new Date(0), code: undefined };
+const wait = {
+  ...LAYOUT,
+  since: new Date(0),
+  isRefreshing: true,
+  now: new Date(0),
+  mailTo: undefined,
+  elsewhere: undefined,
+};
 const banks: BankOptions = {
   ...common,
   lastPayment: undefined,
@@ -56,8 +63,11 @@ const PAY_NOW_PAGES: [string, Page][] = [
   ['the way to the bank', bankRedirectPage('Oak Bank', 'https://bank.example/')],
   ['the wait for the bank', waitingPage({ ...wait, state: 'confirming', isPaidNow: true })],
   ['the completion', waitingPage({ ...wait, state: 'completing', isPaidNow: true })],
-  ['the receipt', completePage({ checkout: paidNow, providerDetails: PROVIDER_DETAILS, code: undefined })],
-  ['another browser', otherBrowserPage({ ...form, state: 'complete', checkout: paidNow, error: undefined })],
+  ['the receipt', completePage({ checkout: paidNow, providerDetails: PROVIDER_DETAILS, elsewhere: undefined })],
+  [
+    'another browser',
+    otherBrowserPage({ canMail: true, isSent: false, ...form, state: 'complete', checkout: paidNow, error: undefined }),
+  ],
 ];
 const PAY_LATER_PAGES: [string, Page][] = [
   ['the application', detailsPage(details)],
@@ -66,7 +76,7 @@ const PAY_LATER_PAGES: [string, Page][] = [
     'the agreement',
     agreementPage({ ...common, offer: quote, applicant: undefined, today: '2026-03-01', error: undefined }),
   ],
-  ['the receipt', completePage({ checkout: paidLater, providerDetails: PROVIDER_DETAILS, code: undefined })],
+  ['the receipt', completePage({ checkout: paidLater, providerDetails: PROVIDER_DETAILS, elsewhere: undefined })],
 ];
 const CHOICE: Page = choicePage({
   ...common,

@@ -16,7 +16,8 @@ test('the waiting page changes its text after 30 seconds and refreshes less ofte
       since,
       isRefreshing: true,
       now,
-      code: undefined,
+      mailTo: undefined,
+      elsewhere: undefined,
     });
     return [refresh?.afterSeconds, /usually|longer than usual/.exec(content.text)?.[0]];
   };
@@ -40,7 +41,8 @@ test('the page of a review states how long it usually takes, however long the cu
       since,
       isRefreshing: true,
       now,
-      code: undefined,
+      mailTo: undefined,
+      elsewhere: undefined,
     });
     expect(content.text).toContain('A review usually takes about 20 seconds.');
     expect(content.text).toContain('This link keeps your place');
@@ -63,7 +65,8 @@ test.each<[WaitingState, boolean]>([
     since: now,
     isRefreshing: true,
     now,
-    code: undefined,
+    mailTo: undefined,
+    elsewhere: undefined,
   });
   const branding = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
   const { body } = renderPage(page, { order, branding, providerDetails: PROVIDER_DETAILS, path: '/pay/x' });

@@ -1,5 +1,13 @@
 import { createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { type KeyRing, NO_KEYS, createKeyRing, keyIdOf, parseKeys } from '../../../src/encryption/key-ring';
+import {
+  type KeyRing,
+  NO_KEYS,
+  PLAIN,
+  DecryptionError,
+  createKeyRing,
+  keyIdOf,
+  parseKeys,
+} from '../../../src/encryption/key-ring';
 
 const OLD = { id: 'old', key: randomBytes(32) };
 const NEW = { id: 'new', key: randomBytes(32) };
@@ -40,16 +48,41 @@ test.each([
   expect(() => ring.decryptText(change(ring.encryptText(SECRET, 'seller')), context)).toThrow(message);
 });
 
-test('without keys, texts are stored as they are, and remain readable after keys are added', () => {
+test('without keys, texts are stored as they are', () => {
   expect(NO_KEYS.encryptText(SECRET, 'seller')).toBe(SECRET);
+  expect(NO_KEYS.decryptText(SECRET, 'seller')).toBe(SECRET);
   expect(keyIdOf(SECRET)).toBeUndefined();
-  expect(ring.decryptText(SECRET, 'seller')).toBe(SECRET);
+});
+
+test.each([
+  ['as it is', SECRET],
+  ['with the mark of encrypted texts', 'enc:new'],
+  ['under the name of "plain"', createKeyRing([{ ...OLD, id: 'plain' }]).encryptText(SECRET, 'seller')],
+])('a secret that somebody wrote to the database %s is refused', (_, text) => {
+  expect(() => ring.decryptText(text, 'seller')).toThrow(DecryptionError);
+});
+
+test('encryption is turned on in three steps, after each of which all processes of the step before can read', () => {
+  const steps = [[], [PLAIN, NEW], [NEW, PLAIN]].map(createKeyRing) as [KeyRing, KeyRing, KeyRing];
+  expect(steps.map(({ firstKey }) => firstKey)).toEqual([undefined, undefined, 'new']);
+  const [none, decrypts, encrypts] = steps.map((step) => step.encryptText(SECRET, 'seller')) as [
+    string,
+    string,
+    string,
+  ];
+  expect([none, decrypts]).toEqual([SECRET, SECRET]);
+  expect(keyIdOf(encrypts)).toBe('new');
+  for (const reader of steps.slice(1))
+    expect([none, encrypts].map((text) => reader.decryptText(text, 'seller'))).toEqual([SECRET, SECRET]);
+  expect(createKeyRing([NEW]).decryptText(encrypts, 'seller')).toBe(SECRET);
+  expect(() => createKeyRing([NEW]).decryptText(none, 'seller')).toThrow(/not encrypted/);
 });
 
 test.each([
   ['a key that is too short', `a:${randomBytes(16).toString('base64')}`],
   ['a key without an id', randomBytes(32).toString('base64')],
   ['a repeated id', [OLD, OLD].map(({ id, key }) => `${id}:${key.toString('base64')}`).join(',')],
+  ['a key whose id is plain', `plain:${OLD.key.toString('base64')},plain`],
   ['an empty entry', `a:${OLD.key.toString('base64')},`],
 ])('ENCRYPTION_KEYS with %s is invalid', (_, text) => {
   expect(parseKeys(text)).toBeUndefined();
@@ -58,4 +91,5 @@ test.each([
 test('ENCRYPTION_KEYS keeps the order of its keys', () => {
   const text = [NEW, OLD].map(({ id, key }) => `${id}:${key.toString('base64')}`).join(', ');
   expect(parseKeys(text)).toEqual([NEW, OLD]);
+  expect(parseKeys(`${text}, plain`)?.[2]).toBe(PLAIN);
 });

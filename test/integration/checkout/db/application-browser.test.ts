@@ -3,7 +3,6 @@ import {
   findApplicant,
   findApplication,
   recordAgreement,
-  replaceBrowser,
   storeApplication,
   upsertPaymentTerm,
 } from '../../../../src/checkout/db/applications';
@@ -49,20 +48,6 @@ test('only the browser that the application belongs to can agree', async () => {
   }
   expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
   expect(await recordAgreement(database.db, id, [TWO, ONE], new Date())).toBe(true);
-});
-
-test('a code moves an application to one browser, once', async () => {
-  const { id } = await pendingOrder();
-  expect(await replaceBrowser(database.db, id, 0, TWO)).toBe(false);
-  await submit(id, ONE);
-  const moves = await Promise.all(
-    [TWO, Buffer.alloc(32, 3)].map((browser) => replaceBrowser(database.db, id, 0, browser)),
-  );
-  expect(moves.sort()).toEqual([false, true]);
-  expect(await replaceBrowser(database.db, id, 0, ONE)).toBe(false);
-  expect(await findApplication(database.db, id)).toMatchObject({ codeNumber: 1 });
-  expect(await replaceBrowser(database.db, id, 1, ONE)).toBe(true);
-  expect(await browserOf(id)).toEqual(ONE);
 });
 
 test('the applicant of a pay link is the browser of its application, if there is one', async () => {

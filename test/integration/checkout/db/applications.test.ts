@@ -10,12 +10,12 @@ import {
 } from '../../../../src/checkout/db/applications';
 import { oldCheckoutDataOf } from '../../../../src/checkout/db/old-checkout-data';
 import {
-  closeApplications,
   findLastPayment,
   findUnfinishedCheckouts,
   insertPayment,
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
+import { closeApplications } from '../../../../src/checkout/db/mails';
 import type { LenderDecision } from '../../../../src/checkout/domain/application';
 import { deleteOldData } from '../../../../src/db/old-data';
 import type { OrderEvent, PaymentTerm } from '../../../../src/domain/order';
@@ -357,7 +357,7 @@ test('unfinished checkouts are found by small indexes, whatever the number of cl
      ) insert into application (order_id, payment_term) select id, 'PAY_LATER' from copy`,
     [order.id],
   );
-  await closeApplications(db);
+  await closeApplications(db, { sandbox: true, live: true });
   await db.query('analyze application, orders');
   const plan = await queryPlan(db, (explaining) => findUnfinishedCheckouts(explaining, 500, PAY_NOW));
   expect(plan).toMatch(/application_open/);

@@ -139,7 +139,7 @@ async function run(seed: number) {
   const deps: CheckoutDependencies = {
     core: createOrderCore({ db: unsafeDb, workflows }),
     db: unsafeDb,
-    workflows: { proceed: () => Promise.resolve() },
+    workflows: { proceed: () => Promise.resolve(), sendMails: () => Promise.resolve() },
     payments,
     hasLiveLender: true,
     settlesLater: false,

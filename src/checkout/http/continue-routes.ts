@@ -1,0 +1,53 @@
+import type Router from '@koa/router';
+import { moveApplication } from '../db/mails';
+import { findLink } from '../mail/continue-link';
+import { LINK_USED, TOO_MANY_LINKS } from '../pages/other-browser';
+import { requestLink } from '../use-cases/application';
+import type { Context, State } from './context';
+import * as pages from './order-pages';
+import type { RouteTools } from './route-tools';
+import { sendPage } from './send-page';
+
+const tokenOf = (ctx: Context): string => (ctx.params as { token?: string }).token ?? '';
+
+/** How the applicant continues on another device: with a link by email. */
+export function addContinueRoutes(router: Router<State>, tools: RouteTools): void {
+  const { deps, identity, readSecret, loadCheckout, readForm, readLatest, redirect } = tools;
+
+  router.post('/continue', async (ctx) => {
+    const { checkout } = await readForm(ctx);
+    const canMail = !identity.isApplicant(ctx, checkout) && pages.mailTo(tools, checkout) !== undefined;
+    const isRequested = canMail && (await requestLink(deps, checkout.order));
+    const refused = canMail && !isRequested && (await pages.otherBrowser(tools, ctx, checkout, TOO_MANY_LINKS));
+    if (refused) sendPage(ctx, refused);
+    else redirect(ctx, checkout, isRequested ? `?message=${pages.LINK_SENT}` : '');
+  });
+
+  router.get('/continue/:token', async (ctx) => {
+    const checkout = await loadCheckout(ctx);
+    const isOpen = findLink(await readSecret(), checkout.application, tokenOf(ctx)) !== undefined;
+    const shown = isOpen
+      ? pages.continueHere(tools, ctx, checkout, tokenOf(ctx))
+      : pages.otherBrowser(tools, ctx, checkout, LINK_USED);
+    const page = identity.isApplicant(ctx, checkout) ? undefined : await shown;
+    if (page) sendPage(ctx, page);
+    else redirect(ctx, checkout);
+  });
+
+  router.post('/continue/:token', async (ctx) => {
+    const { checkout, browserSecret } = await readForm(ctx);
+    const { order, application } = checkout;
+    const requestedAt = findLink(await readSecret(), application, tokenOf(ctx));
+    const isMoved =
+      requestedAt &&
+      (await moveApplication(deps.db, order.id, requestedAt, identity.digestOf(browserSecret, checkout)));
+    if (isMoved) deps.log.info({ order_id: order.id }, 'application moved to another browser');
+    // Read again, because a double click uses the link twice.
+    const latest = await readLatest(order);
+    const page = identity.isApplicant(ctx, latest)
+      ? undefined
+      : await pages.otherBrowser(tools, ctx, latest, LINK_USED);
+    if (page) sendPage(ctx, page);
+    else redirect(ctx, checkout);
+  });
+}

@@ -1,0 +1,96 @@
+import { isIP } from 'node:net';
+import { createTransport } from 'nodemailer';
+import type { Db } from '../db/pool';
+import type { Mail } from './mail';
+import { keepMail } from './sandbox-mails';
+
+/** Mails that a process sends at the same time: a slow mail server must not fill the slots of the worker. */
+const MAILS_AT_ONCE = 10;
+const CONNECT_MS = 10_000;
+/** Without any answer of the mail server. */
+const SILENT_MS = 20_000;
+
+/** By the kind of account. */
+export interface MailAccounts {
+  sandbox: boolean;
+  live: boolean;
+}
+
+/** The mail was not sent. The message quotes neither the mail nor its receiver: Temporal's history keeps it. */
+export class MailNotSent extends Error {
+  /** @param isFinal true if the mail server refuses the receiver, so that it is pointless to try again */
+  constructor(
+    message: string,
+    readonly isFinal = false,
+  ) {
+    super(message);
+  }
+}
+
+interface MailSettings {
+  production: boolean;
+  mail: { url?: string | undefined; from?: string | undefined };
+}
+
+/**
+ * The accounts whose mails go somewhere. Mails of sandbox accounts are kept and shown instead of sent, but not in
+ * production: their page has no login.
+ */
+export const mailAccountsOf = ({ production, mail: { url } }: MailSettings): MailAccounts => ({
+  sandbox: !production,
+  live: url !== undefined,
+});
+
+/** Sends a mail, or keeps it for a sandbox account. @throws MailNotSent */
+export type SendMail = (mail: Mail) => Promise<void>;
+
+export function createMailer({ mail: { url, from } }: Pick<MailSettings, 'mail'>, db: Db): SendMail {
+  const transport = url === undefined ? undefined : createSmtp(url);
+  const domain = from?.split('@')[1];
+  let sending = 0;
+  return async (mail) => {
+    const { id, account, fromName, to, replyTo, subject, text, html } = mail;
+    if (account.sandbox) return keepMail(db, mail);
+    if (!transport || from === undefined) throw new MailNotSent('MAIL_URL is not set');
+    if (sending >= MAILS_AT_ONCE) throw new MailNotSent(`${MAILS_AT_ONCE} other mails are being sent`);
+    sending += 1;
+    try {
+      await transport.sendMail({
+        messageId: `<${id}@${domain}>`,
+        // Objects, because the text of an address could be read as several.
+        from: { name: fromName, address: from },
+        to: { name: '', address: to },
+        ...(replyTo && { replyTo: { name: '', address: replyTo } }),
+        // RFC 3834: no out-of-office replies.
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        ...{ subject, text, html },
+      });
+    } catch (error) {
+      throw notSent(error);
+    } finally {
+      sending -= 1;
+    }
+  };
+}
+
+/** Options in the URL's query take precedence. */
+function createSmtp(url: string) {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  const isOnThisMachine = host === 'localhost' || (isIP(host) > 0 && /^(127\.|::1$)/.test(host));
+  return createTransport({
+    url,
+    requireTLS: !isOnThisMachine,
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    socketTimeout: SILENT_MS,
+  });
+}
+
+/** Without the texts of the library and the server, which quote addresses. */
+function notSent(error: unknown): MailNotSent {
+  const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
+  const what = [code, command, responseCode].filter((part) => part !== undefined).join(' ');
+  return new MailNotSent(`the mail server did not take the mail: ${what}`, isRefusal(command, responseCode));
+}
+
+const isRefusal = (command: string | undefined, code = 0): boolean => command === 'RCPT TO' && code >= 500;
