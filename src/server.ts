@@ -32,6 +32,8 @@ import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
 import { createOrderWorkflows } from './temporal/order-workflow-client';
+import { toPortalUrl } from './orders/portal-sessions';
+import { createPortal } from './portal/portal';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
 /** The maximum time that the start waits for the schema check. */
@@ -87,6 +89,7 @@ export async function startServer(
         mails: mailAccountsOf(config),
         sandboxBank: payments.sandbox,
       }),
+    portal: createPortal({ deps, ...common, readSecret: () => findServiceSecret(db, keys, 'portal') }),
     quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
@@ -147,6 +150,7 @@ function createOrderDependencies(
     quotas: createQuotas(config.quotas, db, log),
     breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
+    portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
     expiresAfterMs: orderExpiryMs(config),
     log,
   } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;
