@@ -90,7 +90,7 @@ export async function startServer(
         sandboxBank: payments.sandbox,
       }),
     portal: createPortal({ deps, ...common, readSecret: () => findServiceSecret(db, keys, 'portal') }),
-    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
+    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence, log),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,

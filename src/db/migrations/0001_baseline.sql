@@ -142,6 +142,7 @@ create index orders_by_seller_status on orders (seller_id, status, created_at de
 create index orders_by_reference on orders (reference, seller_id, created_at desc, id desc);
 -- For the deletion of old orders.
 create index orders_closed on orders (sandbox, saved_at) where status in ('SUCCESSFUL', 'UNSUCCESSFUL');
+create index orders_open on orders (id) where status not in ('SUCCESSFUL', 'UNSUCCESSFUL');
 
 -- Orders that are not restored completely: see `behind_version`.
 create index orders_behind on orders (id) where behind_version is not null;
