@@ -303,6 +303,7 @@ export type ProblemCode = Open<
   | 'payload_too_large'
   | 'precondition_failed'
   | 'rate_limited'
+  | 'quota_exceeded'
   | 'resend_in_progress'
   | 'sandbox_only'
   | 'service_unavailable'

@@ -23,11 +23,22 @@ create table seller (
   webhook_replaces text[] not null default '{}',
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
+  -- New orders a day, and their bytes; null if the service's own limits apply.
+  orders_per_day integer check (orders_per_day > 0),
+  bytes_per_day bigint check (bytes_per_day > 0),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
   check (webhook_url is not null or webhook_replaces = '{}'),
   -- For the orders' foreign key.
   unique (id, sandbox)
+);
+
+-- What an account has created on the last day (UTC) on which it created something. API processes add to it every few seconds.
+create table account_usage (
+  seller_id uuid primary key references seller on delete cascade,
+  day date not null,
+  orders bigint not null,
+  bytes bigint not null
 );
 
 -- A key is found by its SHA-256 digest. The key itself is never stored.
