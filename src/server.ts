@@ -23,6 +23,7 @@ import { createLogger } from './logger';
 import { mailAccountsOf } from './mail/mailer';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-order';
+import { createQuotas } from './orders/quotas';
 import { createOrderStarter } from './orders/start-orders';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { type TemporalCalls, createTemporalCalls } from './temporal/calls';
@@ -60,7 +61,7 @@ export async function startServer(
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
   } satisfies OrderDependencies;
-  const { workflows, starter, keys } = deps;
+  const { workflows, starter, keys, quotas } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(config.rateLimits);
@@ -93,7 +94,7 @@ export async function startServer(
       ...{ deps, ...common, waitingFor: (ids, format) => waitingFor(db, ids, format) },
       readSecret: () => findServiceSecret(db, keys, 'portal'),
     }),
-    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
+    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence, log),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
@@ -125,6 +126,7 @@ export async function startServer(
       await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
       await starter.drain();
       await workflows.drain();
+      await quotas.stop();
       await client.connection.close();
       await endDatabase();
       log.info('API stopped');
@@ -149,6 +151,7 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    quotas: createQuotas(config.quotas, db, log),
     breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
     portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),

@@ -84,7 +84,7 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
     '/webhooks/resend',
     'webhooks resend',
     async ({ session }, { state, since }) => {
-      const { data } = parse(resendWebhooksRequestSchema, { data: { state, created_from: since || undefined } });
+      const { data } = parse(resendWebhooksRequestSchema, { data: { state, created_from: `${since}T00:00:00Z` } });
       await resendWebhooks(deps, session.seller.id, data);
       return '/webhooks/?done=resending';
     },
