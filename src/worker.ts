@@ -258,7 +258,13 @@ function checkoutActivities(
       readCheckout: (link) => readCheckout({ db, core, payments, hasLiveLender: live !== undefined }, link),
       mails: mailAccountsOf(config),
       sendMail: createMailer(config, db),
-      providerDetailsOf: createProviderDetails(checkoutBaseUrl, payments, { sandbox, live }, config.hostedCheckout),
+      providerDetailsOf: createProviderDetails(
+        checkoutBaseUrl,
+        payments,
+        { sandbox, live },
+        config.hostedCheckout,
+        log,
+      ),
       readSecret: () => findServiceSecret(db, createKeyRing(config.encryptionKeys), 'checkout'),
     }),
   };

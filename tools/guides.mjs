@@ -14,6 +14,7 @@ export const GUIDES = [
   'testing',
   'orders',
   'webhooks',
+  'portal',
   'api-guide',
   'errors',
   'clients',

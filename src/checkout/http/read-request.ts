@@ -4,7 +4,6 @@ import { isProblem } from '../../contracts/problem';
 import type { MailAccounts } from '../../mail/mailer';
 import type { Order } from '../../domain/order';
 import { isUuid } from '../../domain/text';
-import { checkPayment } from '../use-cases/customer-payments';
 import type { Checkout } from '../domain/checkout';
 import { type CheckoutDependencies, readCheckout } from '../use-cases/read-checkout';
 import { notFound } from '../order-core';
@@ -78,13 +77,9 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
   const readLatest = ({ payLinkId, sellerId }: PayLink): Promise<Checkout> =>
     reads.run(sellerId, () => readCheckout(deps, payLinkId));
 
-  /**
-   * Prepares what was read for the pages. If the result of a payment is not known, asks the bank first, and completes an
-   * order that is paid.
-   */
-  async function prepare(ctx: Context, stored: Checkout): Promise<Checkout> {
-    ctx.state.orderId = stored.order.id;
-    const checkout = (await checkPayment(deps, stored)) ? await readLatest(stored.order) : stored;
+  /** Prepares what was read for the pages. */
+  function prepare(ctx: Context, checkout: Checkout): Checkout {
+    ctx.state.orderId = checkout.order.id;
     setLayout(ctx, checkout);
     return checkout;
   }
@@ -111,7 +106,7 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
     const payLink = await lookUp(ctx, (found) => Promise.resolve(found));
     const form = forms.readVerifiedForm(ctx, payLink.payLinkId);
     await Promise.allSettled([form]);
-    const checkout = await prepare(ctx, await readLatest(payLink));
+    const checkout = prepare(ctx, await readLatest(payLink));
     // Throws here, so that the error page has the order's layout.
     return { checkout, ...(await form) };
   }

@@ -8,12 +8,14 @@ import { costBox } from './offer';
 import { type FormContext, type RadioOption, PAYMENT_TERM, form, radioGroup } from './form';
 
 const QUESTION = 'How would you like to pay?';
+const NO_PRICE =
+  'The repayments cannot be shown at the moment. You see them and agree to them before you owe anything.';
 const MISSING = 'Select how you would like to pay';
 
 interface ChoiceOptions extends FormContext {
   order: Order;
-  /** The repayments of Pay later. */
-  quote: Offer;
+  /** The repayments of Pay later; undefined if the lender quotes none. */
+  quote: Offer | undefined;
   /** The calendar date that the repayments count from. */
   today: string;
   lenderName: string;
@@ -51,6 +53,7 @@ function option({ order, quote, today, lenderName }: ChoiceOptions, term: Paymen
     const price = html`<b>${formatPence(order.amountPence)}</b>`;
     return { value: term, label, lines: [price, 'From your bank account, approved at your bank.'] };
   }
+  if (!quote) return { value: term, label, lines: [NO_PRICE] };
   const price = html`<b>${describePayments(quote)}</b>`;
   return {
     value: term,

@@ -33,7 +33,7 @@ const PAID: Payment = {
 };
 const form = { path: '/pay/x', token: '' };
 const common = { ...form, ...LAYOUT, mailTo: undefined, elsewhere: undefined, withdraw: undefined };
-const quote = PROVIDER_DETAILS.quote(ORDER, '2026-03-01');
+const quote = PROVIDER_DETAILS.quote(ORDER, '2026-03-01')!;
 const update = { path: '/pay/x', url: '/pay/x/', isRefreshing: true, waitedMs: 0 };
 const wait = {
   ...LAYOUT,
