@@ -31,7 +31,12 @@ export async function createPortalLink(
 ) {
   const link = newSecret();
   const endsAt = await insertPortalSession(db, { sellerId, key, user: user ?? null, readOnly, link });
-  return { url: `${portalUrl}/link/${link}/`, expires_at: endsAt.toISOString(), user: user ?? null, read_only: readOnly };
+  return {
+    url: `${portalUrl}/link/${link}/`,
+    expires_at: endsAt.toISOString(),
+    user: user ?? null,
+    read_only: readOnly,
+  };
 }
 
 /** What the seller's page knows of links and sessions. The database's clock decides when they end. */

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { printableText } from '../../contracts/fields';
-import type { Settlement } from '../../domain/order';
+import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT, type Settlement } from '../../domain/order';
 import type { LenderAnswer, LenderApplication } from './lender';
-import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT } from '../../domain/order';
 import { type Offer, totalPence } from '../domain/application';
 import { parseUrl } from '../../domain/web-url';
 

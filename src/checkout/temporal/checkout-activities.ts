@@ -187,8 +187,8 @@ export function createCheckoutActivities(options: CheckoutActivityOptions) {
       const { least, most } = ASK_FOR_SETTLEMENT_MS;
       const waitMs = Math.min(Math.max(sinceCompletionMs(order, await readClock(db)) / 10, least), most);
       const ask = await settlementQuestion(order);
-      const settlement = await ask?.().catch((error: Error) => {
-        throw askAgain(error.message, waitMs);
+      const settlement = await ask?.().catch((error: unknown) => {
+        throw askAgain((error as Error).message, waitMs);
       });
       if (!settlement) throw askAgain('the settlement is not known yet', waitMs);
       await core.recordSettlement(orderId, settlement);

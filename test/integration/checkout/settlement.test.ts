@@ -1,10 +1,9 @@
 import type { Lender } from '../../../src/checkout/lender/lender';
 import type { PaymentProvider } from '../../../src/checkout/payments/payment-provider';
 import type { Settlement } from '../../../src/domain/order';
-import { BASE } from '../../support/api';
 import { newCustomer, pendingCall, proceedCheckout, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
-import { apiOf } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
 import { useReceiver } from '../../support/receiver';
 import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';

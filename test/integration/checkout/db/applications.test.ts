@@ -53,11 +53,13 @@ const setBrowser = (id: string) =>
 /** Deletes old personal data. */
 const purge = async (retentionMs: number, limit: number): Promise<number> => {
   const kinds = oldCheckoutDataOf({ applicationRetentionMs: retentionMs, sandboxDays: 30 });
-  return (await deleteOldData(
-    database.db,
-    kinds.find(({ name }) => name === 'applications')!,
-    limit,
-  )).deleted;
+  return (
+    await deleteOldData(
+      database.db,
+      kinds.find(({ name }) => name === 'applications')!,
+      limit,
+    )
+  ).deleted;
 };
 const countApplications = async () => (await database.db.query('select from application')).rowCount;
 
