@@ -7,10 +7,11 @@ import path from 'node:path';
 import { insertSeller } from '../../src/db/sellers';
 import { PACKAGE_ROOT } from '../../src/package';
 import { useDatabase } from '../support/database';
+import { installed } from '../support/installed';
 import { hasPostgresTools, pathOfPostgresTools } from '../support/postgres-tools';
 
 /** deploy/hosts/backup.sh and restore-test.sh, with restic and a repository in a folder. */
-const hasRestic = spawnSync('restic', ['version']).status === 0;
+const hasRestic = installed(['restic'], () => ['restic', 'version']).length === 1;
 const database = useDatabase();
 let folder: string;
 let env: Record<string, string>;

@@ -11,13 +11,17 @@ import { loadConfig } from '../../src/config';
 import { PACKAGE_ROOT } from '../../src/package';
 import { listSettings } from '../../tools/docs/settings-page';
 import { freePort } from '../../tools/local-stack/ports';
+import { installed } from '../support/installed';
 import { until } from '../support/until';
 
 /** The files of docs/operators/two-hosts.md. */
 const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
 const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1]!);
-const isInstalled = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
-const ifInstalled = (program: string) => (isInstalled(program) ? test : test.skip);
+const programs = installed(['haproxy', 'openssl', 'promtool', 'systemd-analyze'], (name) => [
+  name,
+  name === 'haproxy' ? '-v' : name === 'openssl' ? 'version' : '--version',
+]);
+const ifInstalled = (...names: string[]) => (names.every((name) => programs.includes(name)) ? test : test.skip);
 const seconds = (value: string | undefined): number => Number(/^(\d+)s?$/.exec(value ?? '')?.[1]);
 const sourceExists = (script: string | undefined): boolean =>
   existsSync(path.join(PACKAGE_ROOT, script!.replace(/^dist\/(.*)\.js$/, '$1.ts')));
@@ -229,7 +233,7 @@ test('Compose starts Temporal with enough history shards for a cluster, and with
   expect(read('docs/operators/compose.md')).toContain('names: [temporal], type: A, port: 8000');
 });
 
-(isInstalled('haproxy') && isInstalled('openssl') ? describe : describe.skip)('haproxy.cfg', () => {
+(programs.includes('haproxy') && programs.includes('openssl') ? describe : describe.skip)('haproxy.cfg', () => {
   interface Api {
     port: number;
     isServing: boolean;
@@ -300,7 +304,8 @@ test('Compose starts Temporal with enough history shards for a cluster, and with
     }
     const file = path.join(folder, 'haproxy.cfg');
     writeFileSync(file, config);
-    proxy = spawn('haproxy', ['-W', '-f', file], {
+    // One process: a master starts itself anew in its first moments, in which a signal ends it.
+    proxy = spawn('haproxy', ['-db', '-f', file], {
       env: { ...process.env, PEER_ADDRESS: '127.0.0.1' },
       stdio: 'ignore',
     });
