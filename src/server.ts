@@ -23,6 +23,7 @@ import { createLogger } from './logger';
 import { mailAccountsOf } from './mail/mailer';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-order';
+import { createQuotas } from './orders/quotas';
 import { createOrderStarter } from './orders/start-orders';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { type TemporalCalls, createTemporalCalls } from './temporal/calls';
@@ -31,6 +32,9 @@ import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
 import { createOrderWorkflows } from './temporal/order-workflow-client';
+import { toPortalUrl } from './orders/portal-sessions';
+import { waitingFor } from './checkout/db/waiting-for';
+import { createPortal } from './portal/portal';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
 /** The maximum time that the start waits for the schema check. */
@@ -57,7 +61,7 @@ export async function startServer(
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
   } satisfies OrderDependencies;
-  const { workflows, starter, keys } = deps;
+  const { workflows, starter, keys, quotas } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(config.rateLimits);
@@ -86,7 +90,11 @@ export async function startServer(
         mails: mailAccountsOf(config),
         sandboxBank: payments.sandbox,
       }),
-    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
+    portal: createPortal({
+      ...{ deps, ...common, waitingFor: (ids, format) => waitingFor(db, ids, format) },
+      readSecret: () => findServiceSecret(db, keys, 'portal'),
+    }),
+    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence, log),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
@@ -118,6 +126,7 @@ export async function startServer(
       await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
       await starter.drain();
       await workflows.drain();
+      await quotas.stop();
       await client.connection.close();
       await endDatabase();
       log.info('API stopped');
@@ -142,8 +151,10 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    quotas: createQuotas(config.quotas, db, log),
     breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
+    portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
     expiresAfterMs: orderExpiryMs(config),
     log,
   } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;

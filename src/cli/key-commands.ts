@@ -103,6 +103,9 @@ function addRevoke(parent: Command, kind: KeyOwner['kind'], services: Services):
     });
 }
 
-function toRow({ id, startsWith, label, createdAt, revokedAt }: ListedKey): Row {
-  return { key_id: id, starts_with: startsWith, label, created_at: createdAt, revoked_at: revokedAt };
+function toRow({ id, startsWith, label, createdAt, lastUsedAt, revokedAt }: ListedKey): Row {
+  return {
+    ...{ key_id: id, starts_with: startsWith, label, created_at: createdAt },
+    ...{ last_used_at: lastUsedAt, revoked_at: revokedAt },
+  };
 }

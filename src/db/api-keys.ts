@@ -41,13 +41,16 @@ export interface ListedKey {
   startsWith: string;
   label: string | null;
   createdAt: Date;
+  /** To the hour. */
+  lastUsedAt: Date | null;
   revokedAt: Date | null;
 }
 
 /** Lists the keys of an owner, oldest first, revoked ones included. */
 export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey[]> {
   const { rows } = await db.query<ListedKey>(
-    `select id, starts_with as "startsWith", label, created_at as "createdAt", revoked_at as "revokedAt"
+    `select id, starts_with as "startsWith", label, created_at as "createdAt",
+       last_used_at as "lastUsedAt", revoked_at as "revokedAt"
      from api_key where kind = $1 and seller_id is not distinct from $2 order by id`,
     [owner.kind, sellerIdOf(owner)],
   );
@@ -71,13 +74,20 @@ export async function findKeys(
 
 /**
  * Revokes a key: it stops working within a second, in every process. A key that is revoked already keeps its time.
+ * @param sellerId if given, only this seller's key is found
  * @returns when the key was revoked; undefined if there is no such key of this kind
  */
-export async function revokeKey(db: DbClient, id: number, kind: KeyOwner['kind']): Promise<Date | undefined> {
+export async function revokeKey(
+  db: DbClient,
+  id: number,
+  kind: KeyOwner['kind'],
+  sellerId?: string,
+): Promise<Date | undefined> {
   const { rows } = await db.query<{ revokedAt: Date }>(
     `update api_key set revoked_at = coalesce(revoked_at, now()) where id = $1 and kind = $2
+       and ($3::uuid is null or seller_id = $3)
      returning revoked_at as "revokedAt"`,
-    [id, kind],
+    [id, kind, sellerId],
   );
   return rows[0]?.revokedAt;
 }

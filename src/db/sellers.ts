@@ -13,6 +13,9 @@ export interface SellerSettings {
   maxOrderAmountPence: number | null;
   /** Requests per minute with all keys of the seller together; null if only the service's own limit applies. */
   rateLimit: number | null;
+  /** New orders a day, and their bytes; null if only the service's own limits apply. */
+  ordersPerDay: number | null;
+  bytesPerDay: number | null;
 }
 
 export interface Seller extends SellerSettings {
@@ -30,10 +33,12 @@ const SETTING_COLUMNS: Columns<SellerSettings> = {
   pricing: 'pricing',
   maxOrderAmountPence: 'max_order_amount_pence',
   rateLimit: 'rate_limit',
+  ordersPerDay: 'orders_per_day',
+  bytesPerDay: 'bytes_per_day',
 };
 
 /** SQL: the columns of a `Seller`, of a seller `s`. */
-const SELLER_COLUMNS = `${selectionOf(SETTING_COLUMNS)}, s.id, s.sandbox, s.created_at as "createdAt",
+export const SELLER_COLUMNS = `${selectionOf(SETTING_COLUMNS)}, s.id, s.sandbox, s.created_at as "createdAt",
   s.disabled_at as "disabledAt"`;
 
 /** The owner of the key that a request presents. */
@@ -116,7 +121,10 @@ export async function findCaller(db: DbClient, key: string): Promise<Caller | un
   // The columns of the seller are null in the row of a checkout key.
   const { rows } = await db.query<Seller & { kind: Caller['kind'] }>({
     name: 'find_caller',
-    text: `select k.kind, ${SELLER_COLUMNS} from api_key k left join seller s on s.id = k.seller_id
+    text: `with used as (
+       update api_key set last_used_at = date_trunc('hour', now())
+       where digest = $1 and revoked_at is null and coalesce(last_used_at, '-infinity') < date_trunc('hour', now()))
+     select k.kind, ${SELLER_COLUMNS} from api_key k left join seller s on s.id = k.seller_id
      where k.digest = $1 and k.revoked_at is null and s.disabled_at is null`,
     values: [keyDigest(key)],
   });

@@ -23,11 +23,22 @@ create table seller (
   webhook_replaces text[] not null default '{}',
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
+  -- New orders a day, and their bytes; null if the service's own limits apply.
+  orders_per_day integer check (orders_per_day > 0),
+  bytes_per_day bigint check (bytes_per_day > 0),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
   check (webhook_url is not null or webhook_replaces = '{}'),
   -- For the orders' foreign key.
   unique (id, sandbox)
+);
+
+-- What an account has created on the last day (UTC) on which it created something. API processes add to it every few seconds.
+create table account_usage (
+  seller_id uuid primary key references seller on delete cascade,
+  day date not null,
+  orders bigint not null,
+  bytes bigint not null
 );
 
 -- A key is found by its SHA-256 digest. The key itself is never stored.
@@ -40,10 +51,30 @@ create table api_key (
   -- The first characters of the key, so that operators can recognize it: far too few to use it.
   starts_with text not null,
   created_at timestamptz not null default now(),
+  -- To the hour.
+  last_used_at timestamptz,
   revoked_at timestamptz,
   check ((kind = 'seller') = (seller_id is not null))
 );
 create index api_key_by_seller on api_key (seller_id);
+
+-- A person's use of the seller's page: first a link that works once, then a session. Digests are SHA-256.
+create table portal_session (
+  id uuid primary key default gen_random_uuid(),
+  seller_id uuid not null references seller,
+  -- The key that made the link: the session ends when it is revoked. Null for the operator's command.
+  key_id bigint references api_key (id),
+  -- For the audit log, as the seller's back office has named the person.
+  user_name text,
+  read_only boolean not null,
+  link_digest bytea not null unique,
+  -- Of the cookie, from the use of the link until the session is ended.
+  cookie_digest bytea unique,
+  created_at timestamptz not null default now(),
+  started_at timestamptz,
+  last_used_at timestamptz
+);
+create index portal_session_by_seller on portal_session (seller_id, created_at);
 
 -- Every active secret signs, so that a receiver can change to a new secret while the old one is still active.
 create table webhook_secret (
@@ -111,6 +142,7 @@ create index orders_by_seller_status on orders (seller_id, status, created_at de
 create index orders_by_reference on orders (reference, seller_id, created_at desc, id desc);
 -- For the deletion of old orders.
 create index orders_closed on orders (sandbox, saved_at) where status in ('SUCCESSFUL', 'UNSUCCESSFUL');
+create index orders_open on orders (id) where status not in ('SUCCESSFUL', 'UNSUCCESSFUL');
 
 -- Orders that are not restored completely: see `behind_version`.
 create index orders_behind on orders (id) where behind_version is not null;
@@ -231,7 +263,7 @@ create index webhook_attempt_position on webhook_attempt (event_id, position);
 create index webhook_attempt_by_endpoint on webhook_attempt (seller_id, origin, endpoint_state, position)
   where endpoint_state is not null;
 
--- The audit log of the CLI: every command that changes something.
+-- The audit log of the CLI and the seller's page: everything that changes something.
 create table operator_action (
   id uuid primary key,
   at timestamptz not null default now(),
