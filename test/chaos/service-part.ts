@@ -6,7 +6,7 @@ import { type Part, restart } from './part';
 export interface Launch {
   env: Record<string, string>;
   /** A file of test/chaos/preload/, loaded before the service. The service itself has no code for faults. */
-  preload?: 'kill-at' | 'shift-clock' | 'wrong-workflow';
+  preload?: 'full-log' | 'kill-at' | 'shift-clock' | 'wrong-workflow';
   /** Another version's folder with its `dist/`. */
   root?: string;
 }

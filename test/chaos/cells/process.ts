@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cell, type Scene, faultMs, oneOf } from '../cell';
+import { type Cell, type Scene, expectHits, faultMs, oneOf } from '../cell';
 import { type Part, freeze, restart } from '../part';
 import { startAll } from '../stack';
 
@@ -75,8 +75,27 @@ const freezeAll = (scene: Scene): Promise<void> =>
     (): Promise<void> => delay(MIDDLE_FREEZE_MS),
   )();
 
+/** The disk of the logs is full for a while: lines are lost, and nothing else. */
+async function fillLogDisk({ stack, random }: Scene): Promise<void> {
+  const parts = [...stack.apis, ...stack.workers];
+  for (const part of parts) part.relaunchWith({ preload: 'full-log' });
+  for (const part of parts) await restart(part, 'SIGTERM');
+  const toggle = (): void => {
+    for (const part of parts) process.kill(part.pids()[0]!, 'SIGUSR2');
+  };
+  toggle();
+  await delay(2 * faultMs(random));
+  toggle();
+  await delay(500);
+  for (const part of parts) {
+    const failed = part.log().map((line) => Number(/^chaos: (\d+) writes/.exec(line)?.[1] ?? 0));
+    expectHits(Math.max(...failed), `write to the log of ${part.name} that failed`);
+  }
+}
+
 export const PROCESS_CELLS: Cell[] = [
   ...each,
+  { name: "the log's disk is full", strike: fillLogDisk },
   {
     name: 'signals to everything at once',
     ...oneOf({
