@@ -8,7 +8,7 @@
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'html', 'mail', 'cli'].map((name) => [
+    ['domain', 'contracts', 'encryption', 'webhooks', 'orders', 'api', 'portal', 'html', 'mail', 'cli'].map((name) => [
       name,
       `^src/${name}/`,
     ]),
@@ -95,6 +95,8 @@ const LAYERS = {
   'checkout-messages': [],
   'checkout-workflow': ['checkout:type', 'checkout-messages'],
   html: [],
+  // The seller's page: the use cases, as the API has them.
+  portal: ['domain', 'contracts', 'postgres', 'html', 'orders'],
   mail: ['html', 'postgres'],
   providers: ['checkout', 'config:type', 'postgres:type'],
   cli: [
@@ -114,8 +116,8 @@ const LAYERS = {
 const PACKAGES = {
   pg: ['db', 'postgres'],
   'node-pg-migrate': ['db'],
-  koa: ['api', 'html', 'checkout', 'telemetry', 'entry'],
-  '@koa/router': ['api', 'checkout', 'entry'],
+  koa: ['api', 'html', 'portal', 'checkout', 'telemetry', 'entry'],
+  '@koa/router': ['api', 'portal', 'checkout', 'entry'],
   'koa-bodyparser': ['api', 'html', 'entry'],
   '@temporalio/workflow': ['workflows', 'messages', 'checkout-workflow', 'checkout-messages'],
   '@temporalio/activity': ['activities', 'checkout'],

@@ -15,6 +15,7 @@ const codecServerSchema = settings.pick({
   codecServerOrigin: true,
 });
 const checkoutSchema = settings.pick({ checkoutBaseUrl: true });
+const portalSchema = settings.pick({ api: true, checkoutBaseUrl: true });
 const hostedCheckoutSchema = settings.pick({ hostedCheckout: true });
 
 export type Config = z.infer<typeof configSchema>;
@@ -36,6 +37,7 @@ export const loadWorkflowConfig = (env: Environment) => load(workflowSchema, env
 export const loadEncryptionConfig = (env: Environment) => load(encryptionSchema, env);
 export const loadPayloadConfig = (env: Environment) => load(payloadSchema, env);
 export const loadCodecServerConfig = (env: Environment) => load(codecServerSchema, env);
+export const loadPortalConfig = (env: Environment) => load(portalSchema, env);
 export const loadHostedCheckoutConfig = (env: Environment) => load(hostedCheckoutSchema, env);
 export const loadBreakerConfig = (env: Environment) => load(webhookSchema, env).webhookBreaker;
 export function loadAddressPolicy(env: Environment) {

@@ -31,6 +31,8 @@ import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
 import { createOrderWorkflows } from './temporal/order-workflow-client';
+import { toPortalUrl } from './orders/portal-sessions';
+import { createPortal } from './portal/portal';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
 /** The maximum time that the start waits for the schema check. */
@@ -86,6 +88,7 @@ export async function startServer(
         mails: mailAccountsOf(config),
         sandboxBank: payments.sandbox,
       }),
+    portal: createPortal({ deps, ...common, readSecret: () => findServiceSecret(db, keys, 'portal') }),
     quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
@@ -144,6 +147,7 @@ function createOrderDependencies(
     },
     breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
+    portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
     expiresAfterMs: orderExpiryMs(config),
     log,
   } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;

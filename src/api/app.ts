@@ -38,6 +38,8 @@ export interface AppOptions {
   trace?: Middleware | undefined;
   /** The hosted checkout, which handles its own paths. Undefined without HOSTED_CHECKOUT, like `quote`. */
   checkout: Middleware<State> | undefined;
+  /** The seller's page, which handles its own paths. */
+  portal: Middleware<State> | undefined;
   quote: QuoteRepayments | undefined;
 }
 
@@ -51,6 +53,7 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(requestTelemetry(log));
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
+  if (options.portal) app.use(options.portal);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems(api.publicUrl));
   app.use(allowAnyOrigin);

@@ -8,7 +8,9 @@ import {
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../contracts/webhook-request-schemas';
+import { portalSessionRequestSchema } from '../contracts/portal-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
+import { createPortalLink } from '../orders/portal-sessions';
 import {
   retrieveWebhookEndpoint,
   rotateSecret,
@@ -78,6 +80,12 @@ export function webhookRoutes(
     const { id } = sellerOf(ctx);
     const { data } = validate(addressSchema, ctx.request.body);
     ctx.body = { data: await setWebhookEndpoint(deps, id, data) };
+  });
+  router.post('/seller/:sellerId/portal_session', seller, optionalJsonBody, async (ctx) => {
+    const { id } = sellerOf(ctx);
+    const { data } = validate(portalSessionRequestSchema, bodyOf(ctx) === undefined ? { data: {} } : bodyOf(ctx));
+    ctx.status = 201;
+    ctx.body = { data: await createPortalLink(deps, id, ctx.state.apiKey ?? null, data) };
   });
   router.post('/seller/:sellerId/webhook_test', starter, jsonBody, limitTests, async (ctx) => {
     const { id } = sellerOf(ctx);

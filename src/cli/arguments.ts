@@ -41,6 +41,12 @@ export function keyId(value: string): number {
   return KEY_ID(value);
 }
 
+/** Shells store arguments: a whole key would stay in the history. */
+export function keyBeginning(value: string): string {
+  if (/^[\w-]{8,20}$/.test(value)) return value;
+  throw new InvalidArgumentError('It must be the first 8 to 20 characters of a key, not the whole key.');
+}
+
 export function printable(max: number) {
   const schema = printableText(max);
   return (value: string): string => {

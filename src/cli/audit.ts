@@ -12,6 +12,7 @@ const READ_ONLY = new Set([
   'seller show',
   'seller list',
   'key list',
+  'key find',
   'checkout-key list',
   'order show',
   'order list',

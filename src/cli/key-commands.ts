@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { type KeyOwner, type ListedKey, createKey, listKeys, revokeKey } from '../db/api-keys';
-import { keyId, printable, uuid } from './arguments';
+import { type KeyOwner, type ListedKey, createKey, findKeys, listKeys, revokeKey } from '../db/api-keys';
+import { keyBeginning, keyId, printable, uuid } from './arguments';
 import { CliError } from './cli-error';
 import { type Row, print } from './output';
 import { requireAccount } from './selection';
@@ -17,7 +17,27 @@ export function addSellerKeyCommands(program: Command, services: Services): void
   const key = program.command('key').description('manage the API keys of sellers');
   addSellerKeyCreate(key, services);
   addSellerKeyList(key, services);
+  addKeyFind(key, services);
   addRevoke(key, 'seller', services);
+}
+
+function addKeyFind(key: Command, services: Services): void {
+  key
+    .command('find')
+    .description('find the owner of a key that was found somewhere, by its first characters, of all kinds')
+    .argument('<beginning>', 'the first eight characters of the key or more, but never the whole key', keyBeginning)
+    .action(async (beginning: string, _options: unknown, command: Command) => {
+      const keys = await findKeys(services.db(), beginning);
+      await print(
+        command,
+        keys.map(({ kind, sellerId, sellerName, ...listed }) => ({
+          kind,
+          seller_id: sellerId,
+          seller_name: sellerName,
+          ...toRow(listed),
+        })),
+      );
+    });
 }
 
 function addSellerKeyCreate(key: Command, services: Services): void {
@@ -83,6 +103,9 @@ function addRevoke(parent: Command, kind: KeyOwner['kind'], services: Services):
     });
 }
 
-function toRow({ id, startsWith, label, createdAt, revokedAt }: ListedKey): Row {
-  return { key_id: id, starts_with: startsWith, label, created_at: createdAt, revoked_at: revokedAt };
+function toRow({ id, startsWith, label, createdAt, lastUsedAt, revokedAt }: ListedKey): Row {
+  return {
+    ...{ key_id: id, starts_with: startsWith, label, created_at: createdAt },
+    ...{ last_used_at: lastUsedAt, revoked_at: revokedAt },
+  };
 }

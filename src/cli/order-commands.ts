@@ -1,6 +1,9 @@
 import { type Command, Option } from 'commander';
 import { loadBreakerConfig, loadCheckoutBaseUrl } from '../config';
+import { findApplication } from '../checkout/db/applications';
 import { listPayments } from '../checkout/db/payments';
+import { waitingFor } from '../checkout/db/waiting-for';
+import type { Application } from '../checkout/domain/application';
 import { toOrderBody } from '../contracts/order-mapper';
 import { type OrderFilter, type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
@@ -47,13 +50,20 @@ export function addOrderCommands(program: Command, services: Services): void {
 function addShow(order: Command, services: Services): void {
   order
     .command('show')
-    .description('show one order and its payments, from Postgres')
-    .argument('<order>', 'id or reference of the order')
+    .description('show one order, what it waits for, its application and its payments, from Postgres')
+    .argument('<order>', 'id, reference or pay link of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
       const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
       const stored = await requireOrderArgument(services, id);
       const payments = await listPayments(services.db(), { orderIds: [stored.id] }, MAX_PAYMENTS);
-      await print(command, { ...toRow(stored, checkoutBaseUrl), payments: payments.map(toPaymentRow) });
+      const application = await findApplication(services.db(), stored.id);
+      const waiting = await waitingFor(services.db(), [stored.id]);
+      await print(command, {
+        ...toRow(stored, checkoutBaseUrl),
+        waiting_for: waiting.get(stored.id) ?? null,
+        applications: application ? [toApplicationRow(application)] : [],
+        payments: payments.map(toPaymentRow),
+      });
     });
 }
 
@@ -65,6 +75,10 @@ function addList(order: Command, services: Services): void {
     .action(async ({ limit, after, ...options }: ListOptions, command: Command) => {
       const last = after === undefined ? undefined : await requireOrderArgument(services, after);
       const orders = await findOrders(services.db(), { ...toFilter(options), after: last?.id }, limit);
+      const waiting = await waitingFor(
+        services.db(),
+        orders.map(({ id }) => id),
+      );
       await print(
         command,
         orders.map((listed) => ({
@@ -75,6 +89,7 @@ function addList(order: Command, services: Services): void {
           reference: listed.reference,
           amount: penceToPounds(listed.amountPence),
           status: listed.status,
+          waiting_for: waiting.get(listed.id) ?? null,
           created_at: listed.createdAt,
           cancelled_at: listed.cancelledAt,
         })),
@@ -123,6 +138,20 @@ function addTimeline(order: Command, services: Services): void {
       const found = await requireOrderArgument(services, id);
       await printTimeline(command, { db: services.db(), breaker: loadBreakerConfig(services.env) }, found.id);
     });
+}
+
+/** Without the applicant's data. */
+function toApplicationRow({ paymentTerm, submitted, decision, ...times }: Application): Row {
+  return {
+    payment_term: paymentTerm,
+    submitted_at: submitted?.at ?? null,
+    referred_at: times.referredAt,
+    returned_at: times.returnedAt,
+    decision: decision?.kind ?? null,
+    decline_code: decision?.kind === 'declined' ? decision.code : null,
+    decided_at: times.decidedAt,
+    agreed_at: times.agreedAt,
+  };
 }
 
 function toRow(order: StoredOrder, checkoutBaseUrl: string): Row {

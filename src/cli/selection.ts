@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import { type Seller, findSeller } from '../db/sellers';
-import { type StoredOrder, findOrder, findOrderIds, findOrdersById } from '../db/find-orders';
+import { type StoredOrder, findOrder, findOrderByPayLink, findOrderIds, findOrdersById } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { isUuid } from '../domain/text';
 import { AmbiguousError, CliError, UsageError } from './cli-error';
@@ -46,11 +46,13 @@ export async function requireOrderArgument(services: Services, text: string): Pr
 }
 
 /**
- * Finds orders by their id or their reference, newest first.
+ * Finds orders by their id, their pay link or their reference, newest first.
  * @throws CliError if there is none
  */
 export async function requireOrderIds({ db }: Services, text: string): Promise<string[]> {
-  const order = isUuid(text) ? await findOrder(db(), text) : undefined;
+  const [, payLinkId] = /\/pay\/([0-9a-f-]{36})\b/i.exec(text) ?? [];
+  const byLink = payLinkId !== undefined && isUuid(payLinkId) ? await findOrderByPayLink(db(), payLinkId) : undefined;
+  const order = byLink ?? (isUuid(text) ? await findOrder(db(), text) : undefined);
   const ids = order ? [order.id] : await findOrderIds(db(), text.normalize('NFC'));
   if (ids.length === 0) throw new CliError(`order ${text} does not exist`);
   return ids;

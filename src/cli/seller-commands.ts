@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { loadDatabaseConfig } from '../config';
+import { loadDatabaseConfig, loadPortalConfig } from '../config';
 import { toPricingBody } from '../contracts/order-mapper';
 import { type Branding, describeLogo, findBranding, saveBranding } from '../checkout/db/branding';
 import { type Seller, insertSeller, listSellers, setDisabled, updateSeller } from '../db/sellers';
@@ -8,9 +8,10 @@ import { createKey } from '../db/api-keys';
 import { type DbClient, inTransaction } from '../db/pool';
 import { insertWebhookSecret } from '../db/secrets';
 import { penceToPounds } from '../domain/money';
+import { createPortalLink, toPortalUrl } from '../orders/portal-sessions';
 import { generateWebhookSecret } from '../webhooks/sign';
 import { type AccountOptions, addAccountOptions, toAccountSettings } from './account-options';
-import { uuid } from './arguments';
+import { printable, uuid } from './arguments';
 import { UsageError } from './cli-error';
 import { addSellerErase } from './erase-commands';
 import { type Row, print, toMode } from './output';
@@ -23,6 +24,7 @@ export function addSellerCommands(program: Command, services: Services): void {
   addShow(seller, services);
   addList(seller, services);
   addUpdate(seller, services);
+  addPortalLink(seller, services);
   addSwitch(seller, services, {
     name: 'disable',
     disabled: true,
@@ -103,6 +105,21 @@ function addList(seller: Command, services: Services): void {
         disabled_at: disabledAt,
       }));
       await print(command, rows);
+    });
+}
+
+function addPortalLink(seller: Command, services: Services): void {
+  seller
+    .command('portal-link')
+    .description("create a link to the seller's page, which works once, for ten minutes")
+    .argument('<seller-id>', 'id of the seller', uuid)
+    .option('--user <name>', 'who will use it, for the audit log', printable(100))
+    .option('--read-only', 'the page can change nothing')
+    .action(async (id: string, { user, readOnly }: { user?: string; readOnly?: true }, command: Command) => {
+      await requireAccount(services, id);
+      const { api, checkoutBaseUrl } = loadPortalConfig(services.env);
+      const deps = { db: services.db(), portalUrl: toPortalUrl(api.publicUrl ?? checkoutBaseUrl) };
+      await print(command, await createPortalLink(deps, id, null, { user, read_only: readOnly }));
     });
 }
 

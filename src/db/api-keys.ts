@@ -41,28 +41,53 @@ export interface ListedKey {
   startsWith: string;
   label: string | null;
   createdAt: Date;
+  /** To the hour. */
+  lastUsedAt: Date | null;
   revokedAt: Date | null;
 }
 
 /** Lists the keys of an owner, oldest first, revoked ones included. */
 export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey[]> {
   const { rows } = await db.query<ListedKey>(
-    `select id, starts_with as "startsWith", label, created_at as "createdAt", revoked_at as "revokedAt"
+    `select id, starts_with as "startsWith", label, created_at as "createdAt",
+       last_used_at as "lastUsedAt", revoked_at as "revokedAt"
      from api_key where kind = $1 and seller_id is not distinct from $2 order by id`,
     [owner.kind, sellerIdOf(owner)],
   );
   return rows;
 }
 
+/** Finds the keys that begin with a text. Only the first characters of a key are stored. */
+export async function findKeys(
+  db: DbClient,
+  beginning: string,
+): Promise<(ListedKey & { kind: KeyOwner['kind']; sellerId: string | null; sellerName: string | null })[]> {
+  const { rows } = await db.query<Awaited<ReturnType<typeof findKeys>>[number]>(
+    `select k.kind, seller_id as "sellerId", s.name as "sellerName", k.id, starts_with as "startsWith", label,
+       k.created_at as "createdAt", revoked_at as "revokedAt"
+     from api_key k left join seller s on s.id = k.seller_id
+     where starts_with(starts_with, $1) or starts_with($1, starts_with) order by k.id`,
+    [beginning],
+  );
+  return rows;
+}
+
 /**
  * Revokes a key: it stops working within a second, in every process. A key that is revoked already keeps its time.
+ * @param sellerId if given, only this seller's key is found
  * @returns when the key was revoked; undefined if there is no such key of this kind
  */
-export async function revokeKey(db: DbClient, id: number, kind: KeyOwner['kind']): Promise<Date | undefined> {
+export async function revokeKey(
+  db: DbClient,
+  id: number,
+  kind: KeyOwner['kind'],
+  sellerId?: string,
+): Promise<Date | undefined> {
   const { rows } = await db.query<{ revokedAt: Date }>(
     `update api_key set revoked_at = coalesce(revoked_at, now()) where id = $1 and kind = $2
+       and ($3::uuid is null or seller_id = $3)
      returning revoked_at as "revokedAt"`,
-    [id, kind],
+    [id, kind, sellerId],
   );
   return rows[0]?.revokedAt;
 }

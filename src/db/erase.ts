@@ -58,7 +58,7 @@ export async function eraseOrders(client: DbClient, orderIds: readonly string[])
     `with due as (
        select id from webhook_event where order_id = any($1::uuid[]) and content_deleted_at is null
      ), ${DELETE_CONTENT}, facts as (
-       update orders set meta_data = null, source = null, ${['redirect_url', 'cancel_url', 'webhook_url'].map(originOf).join(', ')}
+       update orders set meta_data = null, source = null, gone_url = null, ${['redirect_url', 'cancel_url', 'webhook_url'].map(originOf).join(', ')}
        where id = any($1)
      ), reasons as (
        update order_timeline set reason = null where order_id = any($1) and reason is not null
@@ -73,9 +73,10 @@ export async function eraseSeller(client: DbClient, sellerId: string): Promise<v
   await client.query(
     `with keys as (update api_key set revoked_at = coalesce(revoked_at, now()), label = null where seller_id = $1),
        secrets as (delete from webhook_secret where seller_id = $1),
-       tests as (delete from webhook_test where seller_id = $1)
+       tests as (delete from webhook_test where seller_id = $1),
+       sessions as (delete from portal_session where seller_id = $1)
      update seller set disabled_at = coalesce(disabled_at, now()), default_redirect_url = null,
-       default_cancel_url = null, webhook_headers = null where id = $1`,
+       default_cancel_url = null, webhook_headers = null, webhook_url = null, webhook_replaces = '{}' where id = $1`,
     [sellerId],
   );
 }
@@ -85,7 +86,7 @@ export async function exportOrders(db: DbClient, orderIds: readonly string[]): P
   const all = (table: string, where: string, order: string): string =>
     `(select coalesce(jsonb_agg(to_jsonb(t) order by ${order}), '[]') from ${table} t where ${where})`;
   const { rows } = await db.query<{ id: string; held: object }>(
-    `select o.id, jsonb_build_object('order', to_jsonb(o) - 'webhook_url',
+    `select o.id, jsonb_build_object('order', to_jsonb(o) - array['webhook_url', 'gone_url'],
        'timeline', ${all('order_timeline', 'order_id = o.id', 'position')},
        'idempotency_keys', ${all('idempotency_key', 'order_id = o.id', 'key')},
        'webhooks', ${all('webhook_event', 'order_id = o.id', 'sequence')},

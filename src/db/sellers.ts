@@ -33,7 +33,7 @@ const SETTING_COLUMNS: Columns<SellerSettings> = {
 };
 
 /** SQL: the columns of a `Seller`, of a seller `s`. */
-const SELLER_COLUMNS = `${selectionOf(SETTING_COLUMNS)}, s.id, s.sandbox, s.created_at as "createdAt",
+export const SELLER_COLUMNS = `${selectionOf(SETTING_COLUMNS)}, s.id, s.sandbox, s.created_at as "createdAt",
   s.disabled_at as "disabledAt"`;
 
 /** The owner of the key that a request presents. */
@@ -116,7 +116,10 @@ export async function findCaller(db: DbClient, key: string): Promise<Caller | un
   // The columns of the seller are null in the row of a checkout key.
   const { rows } = await db.query<Seller & { kind: Caller['kind'] }>({
     name: 'find_caller',
-    text: `select k.kind, ${SELLER_COLUMNS} from api_key k left join seller s on s.id = k.seller_id
+    text: `with used as (
+       update api_key set last_used_at = date_trunc('hour', now())
+       where digest = $1 and revoked_at is null and coalesce(last_used_at, '-infinity') < date_trunc('hour', now()))
+     select k.kind, ${SELLER_COLUMNS} from api_key k left join seller s on s.id = k.seller_id
      where k.digest = $1 and k.revoked_at is null and s.disabled_at is null`,
     values: [keyDigest(key)],
   });

@@ -61,6 +61,8 @@ export interface WebhookEvent extends WebhookRef, EncryptedCredentials, Address 
   waitMs: number | null;
   waitedMs: number | null;
   ageMs: number;
+  /** Of the last attempt of the schedule, such as `HTTP 500`; null before the first. */
+  lastResult: string | null;
   /** The time by the clock of Postgres. */
   readAt: Date;
   /** The request that made the change. */
@@ -75,12 +77,12 @@ export async function findWebhookEvent(db: DbClient, webhookId: string): Promise
   const { rows } = await db.query<Omit<WebhookEvent, keyof Address> & AddressColumns>({
     name: 'find_webhook_event',
     text: `select e.id, e.sequence, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
-       e.state, ${ADDRESS_COLUMNS}, e.steps, ${ms('e.next_attempt_at - now()')} as "waitMs", ${ms('now() - last.at')} as "waitedMs",
+       e.state, ${ADDRESS_COLUMNS}, e.steps, ${ms('e.next_attempt_at - now()')} as "waitMs", ${ms('now() - last.at')} as "waitedMs", last.result as "lastResult",
        ${ms('now() - e.created_at')} as "ageMs", now() as "readAt", e.request_id as "requestId", e.traceparent,
        ${credentialsOf('e.seller_id')}
      from webhook_event e join orders o on o.id = e.order_id join seller s on s.id = e.seller_id
      left join lateral (
-       select at + duration_ms * interval '1 ms' as at from webhook_attempt
+       select at + duration_ms * interval '1 ms' as at, coalesce('HTTP ' || status, error) as result from webhook_attempt
        where event_id = e.id and step is not null order by attempt desc limit 1) last on true
      where e.id = $1 and e.content_deleted_at is null`,
     values: [webhookId],

@@ -22,6 +22,8 @@ export interface OrderDependencies {
   /** Of the workers, which decides when the next probe of an endpoint is sent. */
   breaker: BreakerOptions;
   checkoutBaseUrl: string;
+  /** The URL of the seller's page, without a slash at its end. */
+  portalUrl: string;
   /**
    * What keeps the customer of such an order from checking out, as a sentence for its seller; undefined if nothing. The
    * hosted checkout answers; always undefined if the operator has another checkout.

@@ -10,7 +10,13 @@ import type {
 } from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
+import {
+  MAX_ACTIVE_SECRETS,
+  type Rotation,
+  findCredentials,
+  rotateWebhookSecret,
+  setStaticHeaders,
+} from '../db/secrets';
 import { findAccountAddress, listEndpoints, setAccountAddress } from '../db/webhook-endpoints';
 import { insertWebhookTest } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
@@ -52,6 +58,15 @@ export async function setWebhookHeaders(
   const byName = Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]));
   await setStaticHeaders(db, keys, sellerId, { origin, headers: byName });
   return { origin, names: Object.keys(byName) };
+}
+
+/** The origin and the names of the static headers; undefined if they were never set. Values are not returned. */
+export async function retrieveWebhookHeaders(
+  { db, keys }: { db: Db; keys: KeyRing },
+  sellerId: string,
+): Promise<WebhookHeadersBody | undefined> {
+  const { staticHeaders } = await findCredentials(db, keys, sellerId);
+  return staticHeaders && { origin: staticHeaders.origin, names: Object.keys(staticHeaders.headers) };
 }
 
 /** The account's own webhook URL, what it replaces, and the endpoints that were called lately. */

@@ -191,7 +191,9 @@ export function createDelivery(options: DeliveryOptions) {
       if (!hasUrl(event) || event.isDisabled) return end('disabled');
       if (hasSuccessor && yieldsToNext(schedule, event.steps)) return end('exhausted');
       const dueInMs = untilDue(event, hasSuccessor);
-      if (dueInMs > 0) throw new RetryLater(`${event.steps} attempts failed; the next one is not due yet`, dueInMs);
+      // The Temporal UI shows it as the last failure of a call that was repeated.
+      if (dueInMs > 0)
+        throw new RetryLater(`attempt ${event.steps}: ${event.lastResult}; the next is not due yet`, dueInMs);
       // The breaker is asked last: with its yes, this call is the endpoint's one probe.
       const { state, delayMs, summary } = await withinLimit(event.sellerId, () => {
         const breakerMs = event.ageMs > LONGEST_ENDPOINT_WAIT_MS ? 0 : breakers.passOrWaitMs(event);

@@ -61,6 +61,7 @@ export const MATRIX: Record<string, Row> = {
     ok: 200,
     body: () => ({ data: { origin: 'https://shop.example', headers: [{ name: 'X-Shop', value: 'mine' }] } }),
   },
+  [`POST ${BASE}/seller/:sellerId/portal_session`]: { kind: 'seller', ok: 201 },
   [`GET ${BASE}/seller/:sellerId/webhook_endpoint`]: { kind: 'seller', ok: 200 },
   [`PUT ${BASE}/seller/:sellerId/webhook_endpoint`]: {
     kind: 'seller',

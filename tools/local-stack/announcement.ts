@@ -14,9 +14,10 @@ export function announcement(
     envFile,
     apiUrl,
     orderUrl,
+    sellerUrl,
     shopUrl,
     live,
-  }: Record<'dataDir' | 'envFile' | 'apiUrl' | 'orderUrl' | 'shopUrl', string> & {
+  }: Record<'dataDir' | 'envFile' | 'apiUrl' | 'orderUrl' | 'sellerUrl' | 'shopUrl', string> & {
     live: Record<'lender' | 'bank', object | undefined>;
   },
 ): string {
@@ -25,6 +26,7 @@ The order service is up.
 
   Shop          ${shopUrl}/
   Checkout      ${orderUrl}
+  Seller        ${sellerUrl}
   Emails        ${addresses.ORDERS_URL}${SANDBOX_MAILS}/
   Docs          ${addresses.ORDERS_URL}/docs/
   API           ${addresses.ORDERS_URL}
@@ -34,7 +36,8 @@ The order service is up.
   Keys          ${envFile}
 
 Buy something in the shop, or open the checkout of a new order: docs/sellers/testing.md lists what to enter there.
-No money moves and no email is sent, because both belong to a sandbox account: "Emails" lists what would be sent. Live accounts: ${live.lender ? 'your lender' : 'no lender'}, ${live.bank ? 'your bank' : 'no bank'}.
+No money moves and no email is sent, because both belong to a sandbox account: "Emails" lists what would be sent. The link to the
+seller's page works once, for ten minutes. Live accounts: ${live.lender ? 'your lender' : 'no lender'}, ${live.bank ? 'your bank' : 'no bank'}.
 
 As a seller's developer, follow docs/sellers/quickstart.md, or create an order, retrieve it, cancel it:
 

@@ -86,6 +86,16 @@ export async function writeEnv(file: string, values: Readonly<Record<string, str
   await writeFile(file, lines.join(''), { mode: 0o600 });
 }
 
+/** Asks for a link to the seller's page, as the shop's back office does. */
+export async function demoPortalLink(apiUrl: string, access: DemoAccess): Promise<string> {
+  const response = await fetch(`${apiUrl}/seller/${access.SELLER_ID}/portal_session/`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${access.SELLER_API_KEY}` },
+  });
+  if (!response.ok) throw new Error(`creating the seller's link failed with ${response.status}`);
+  return ((await response.json()) as { data: { url: string } }).data.url;
+}
+
 /**
  * Creates an order to try the checkout with.
  * @param shopUrl of the shop that its customer returns to and that receives its webhooks

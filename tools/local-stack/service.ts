@@ -14,7 +14,7 @@ import { installTemporalRuntime } from '../../src/temporal/runtime';
 import { ensureNamespace } from '../../src/temporal/server';
 import { startWorker } from '../../src/worker';
 import { announcement } from './announcement';
-import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';
+import { demoOrder, demoPortalLink, demoSeller, writeEnv, type DemoAccess } from './demo';
 import { DATA_DIR, keepPort } from './running';
 import { SHOP_PORT, serveShop } from './serve-shop';
 import { OWN_SETTINGS, START_OVER, type Servers, type Started, withRecoveryHint } from './servers';
@@ -67,9 +67,12 @@ export async function startService(servers: Servers, started: Started): Promise<
   // The developer's own settings can make this order invalid.
   const apiUrl = `${ordersUrl}${config.api.basePaths[0] ?? ''}`;
   const orderUrl = await demoOrder(apiUrl, access, shopUrl).catch((error: unknown) => String(error));
+  const sellerUrl = await demoPortalLink(apiUrl, access).catch((error: unknown) => String(error));
   started(await serveShop(shopUrl, addresses));
   const live = { lender: lendersOf(config).live, bank: paymentProvidersOf(config, worker.db).live };
-  console.log(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, shopUrl, live }));
+  console.log(
+    announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, sellerUrl, shopUrl, live }),
+  );
   process.send?.('up');
   await worker.failed;
 }

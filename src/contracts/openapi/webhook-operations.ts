@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { OrderRules } from '../fields';
+import { portalSessionRequestSchema, portalSessionSchema } from '../portal-schemas';
 import {
   timelineEntrySchema,
   accountAddressSchema,
@@ -147,6 +148,36 @@ const operations = (rules: OrderRules): Operation[] => [
       description: 'The result of the test',
       data: webhookTestResultSchema,
       examples: { failed: ['The endpoint answered 503', webhookTestResult] },
+    },
+  },
+  {
+    route: 'POST /seller/{supplier_uuid}/portal_session/',
+    operationId: 'createPortalSession',
+    summary: "Create a link to the seller's page",
+    description:
+      "Returns a link to your account's page, for a person who is signed in to your back office. It works once, for ten " +
+      'minutes; the session then ends after eight hours, after 30 minutes without a click, and when the key of this call ' +
+      'is revoked. Redirect the person to it. Do not send it by mail.',
+    body: {
+      schema: portalSessionRequestSchema,
+      optional: true,
+      examples: { support: ['A person of your support', { user: 'ada@shop.example', read_only: true }] },
+    },
+    response: {
+      status: 201,
+      description: 'The link',
+      data: portalSessionSchema,
+      examples: {
+        link: [
+          'A link',
+          {
+            url: 'https://orders.example/portal/link/q8ZkYJ0m3sT1vRr2bXcW5nUeH7dLpA9oGfKiQ4tVxyE/',
+            expires_at: '2026-11-21T09:10:00.000Z',
+            user: 'ada@shop.example',
+            read_only: true,
+          },
+        ],
+      },
     },
   },
   {

@@ -40,10 +40,30 @@ create table api_key (
   -- The first characters of the key, so that operators can recognize it: far too few to use it.
   starts_with text not null,
   created_at timestamptz not null default now(),
+  -- To the hour.
+  last_used_at timestamptz,
   revoked_at timestamptz,
   check ((kind = 'seller') = (seller_id is not null))
 );
 create index api_key_by_seller on api_key (seller_id);
+
+-- A person's use of the seller's page: first a link that works once, then a session. Digests are SHA-256.
+create table portal_session (
+  id uuid primary key default gen_random_uuid(),
+  seller_id uuid not null references seller,
+  -- The key that made the link: the session ends when it is revoked. Null for the operator's command.
+  key_id bigint references api_key (id),
+  -- For the audit log, as the seller's back office has named the person.
+  user_name text,
+  read_only boolean not null,
+  link_digest bytea not null unique,
+  -- Of the cookie, from the use of the link until the session is ended.
+  cookie_digest bytea unique,
+  created_at timestamptz not null default now(),
+  started_at timestamptz,
+  last_used_at timestamptz
+);
+create index portal_session_by_seller on portal_session (seller_id, created_at);
 
 -- Every active secret signs, so that a receiver can change to a new secret while the old one is still active.
 create table webhook_secret (
@@ -231,7 +251,7 @@ create index webhook_attempt_position on webhook_attempt (event_id, position);
 create index webhook_attempt_by_endpoint on webhook_attempt (seller_id, origin, endpoint_state, position)
   where endpoint_state is not null;
 
--- The audit log of the CLI: every command that changes something.
+-- The audit log of the CLI and the seller's page: everything that changes something.
 create table operator_action (
   id uuid primary key,
   at timestamptz not null default now(),

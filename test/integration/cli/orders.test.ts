@@ -70,6 +70,7 @@ test('order list prints orders newest first, filtered by seller, status, time an
     reference: 'second',
     amount: 12.5,
     status: 'CREATED',
+    waiting_for: 'the customer has not chosen',
     created_at: expect.any(String),
     cancelled_at: null,
   });
@@ -77,6 +78,54 @@ test('order list prints orders newest first, filtered by seller, status, time an
     new RegExp(`^${ids[0]}  ${other.id}  Test Shop Ltd  live  third +12.5 +CREATED`),
   );
   expect((await cli('order', 'list', '--status', 'SUCCESSFUL')).stdout).toBe('none\n');
+});
+
+test('order show finds an order by its pay link, and order list says what each open order waits for', async () => {
+  const fresh = await openOrder(stack);
+  const chosen = await openOrder(stack, {}, ['signup_started']);
+  const referred = await openOrder(stack, {}, ['signup_started']);
+  const declined = await openOrder(stack, {}, ['signup_started']);
+  const paying = await openOrder(stack, {}, ['signup_started']);
+  const closed = await openOrder(stack, {}, ['failed']);
+  await stack.db.query(
+    `insert into application (order_id, payment_term, submitted_at, browser_digest, business_name, company_number, email,
+       monthly_turnover_pence, referred_at, decision, decided_at, decline_code)
+     values ($1, 'PAY_LATER', null, null, null, null, null, null, null, null, null, null),
+       ($2, 'PAY_LATER', '2026-11-01', '\\x00', 'B', '01234567', 'jo@b.example', 1, '2026-11-01', null, null, null),
+       ($3, 'PAY_LATER', '2026-11-01', '\\x00', 'B', '01234567', 'jo@b.example', 1, null, 'declined', '2026-11-02', 'other')`,
+    [chosen, referred, declined],
+  );
+  await stack.db.query(`insert into payment (order_id, bank, started_at) values ($1, 'oak', '2026-11-01')`, [paying]);
+  const listed: { id: string; waiting_for: string | null }[] = await json('order', 'list', '--limit', '1000');
+  const waits = new Map(listed.map(({ id, waiting_for }) => [id, waiting_for]));
+  expect([fresh, chosen, referred, declined, paying, closed].map((id) => waits.get(id))).toEqual([
+    'the customer has not chosen',
+    'the customer has not applied',
+    'the lender reviews since 2026-11-01T00:00:00Z',
+    'the customer continues after a decline',
+    'the customer approves the payment at the bank since 2026-11-01T00:00:00Z',
+    null,
+  ]);
+  const { order_url: link } = (await stack.api.get(declined)).body.data;
+  const shown = await json('order', 'show', link);
+  expect(shown).toMatchObject({ id: declined, waiting_for: waits.get(declined) });
+  expect(shown.applications).toEqual([
+    expect.objectContaining({ decision: 'declined', decline_code: 'other', decided_at: '2026-11-02T00:00:00.000Z' }),
+  ]);
+  expect(JSON.stringify(shown)).not.toContain('jo@b.example');
+  expect(await cli('order', 'show', link.replace(/.$/, '0/'))).toMatchObject({ code: 1 });
+});
+
+test('key find names the owner of a key by its first characters, and takes no whole key', async () => {
+  const { key } = await createSeller(stack.db);
+  const [found, ...others] = await json('key', 'find', key.slice(0, 12));
+  expect(others.every(({ starts_with }: { starts_with: string }) => key.startsWith(starts_with))).toBe(true);
+  expect(found).toMatchObject({ kind: 'seller', seller_name: 'Test Shop Ltd', starts_with: key.slice(0, 8) });
+  expect(await json('key', 'find', 'sk_-none-here')).toEqual([]);
+  expect(await cli('key', 'find', key)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('not the whole key'),
+  });
 });
 
 test('order list and order export select orders by amount and by the time of their completion', async () => {

@@ -110,7 +110,7 @@ test('the client resends all webhooks of a state or since a time, and sets stati
   await stack.client.workflow.getHandle(`resend-webhooks-${seller.id}`).result();
   const exhausted = await client.resendWebhooks({ state: 'exhausted' });
   expect(exhausted).toMatchObject({ state: 'exhausted', created_from: null });
-  expect((await errorOf(client.resendWebhooks({}))).errors[0]!.detail).toBe('must have state or created_from');
+  expect((await errorOf(client.resendWebhooks({}))).errors[0]!.detail).toBe('must have state, order_id or created_from');
 });
 
 test('repaymentExample returns the instalments of an amount, as of a float', async () => {

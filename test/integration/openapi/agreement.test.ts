@@ -29,6 +29,7 @@ test('the document has exactly the operations that the service routes', () => {
     log,
     health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },
     checkout: undefined,
+    portal: undefined,
     quote: undefined,
   });
   const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));

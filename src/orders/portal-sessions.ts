@@ -1,0 +1,81 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { PortalSessionRequest } from '../contracts/portal-schemas';
+import { finishAction, insertAction } from '../db/operator-actions';
+import type { Db } from '../db/pool';
+import {
+  type PortalSession,
+  endPortalSession,
+  findPortalLink,
+  findPortalSession,
+  insertPortalSession,
+  startPortalSession,
+} from '../db/portal-sessions';
+import { withRequestContext } from '../telemetry/current-request-context';
+
+export type { PortalSession };
+
+/** @param baseUrl of the API, as people reach it */
+export const toPortalUrl = (baseUrl: string): string => `${baseUrl.replace(/\/$/, '')}/portal`;
+
+const newSecret = (): string => randomBytes(32).toString('base64url');
+
+/**
+ * Creates a link to the seller's page, which works once.
+ * @param key the API key that asks for it; null for the operator
+ */
+export async function createPortalLink(
+  { db, portalUrl }: { db: Db; portalUrl: string },
+  sellerId: string,
+  key: string | null,
+  { user, read_only: readOnly = false }: PortalSessionRequest,
+) {
+  const link = newSecret();
+  const endsAt = await insertPortalSession(db, { sellerId, key, user: user ?? null, readOnly, link });
+  return { url: `${portalUrl}/link/${link}/`, expires_at: endsAt.toISOString(), user: user ?? null, read_only: readOnly };
+}
+
+/** What the seller's page knows of links and sessions. The database's clock decides when they end. */
+export function createPortalSessions(db: Db) {
+  /** Records an action of a session's user in the audit log. An action that cannot be recorded is not done. */
+  async function audited<T>(
+    { id, user, seller }: Pick<PortalSession, 'id' | 'user'> & { seller: { id: string } },
+    command: string,
+    argument: object,
+    act: () => Promise<T>,
+  ): Promise<T> {
+    const actionId = randomUUID();
+    await insertAction(db, {
+      id: actionId,
+      operator: `seller ${seller.id}`,
+      command: `portal ${command}`,
+      arguments: { seller: seller.id, user, session: id, ...argument },
+    });
+    try {
+      const result = await withRequestContext({ requestId: actionId }, act);
+      await finishAction(db, actionId, null);
+      return result;
+    } catch (error) {
+      await finishAction(db, actionId, (error as Error).message);
+      throw error;
+    }
+  }
+
+  return {
+    audited,
+    findLink: (link: string) => findPortalLink(db, link),
+    find: (cookie: string) => findPortalSession(db, cookie),
+
+    /** Uses a link up. @returns the secret of the session's cookie; undefined if the link cannot be used */
+    async start(link: string): Promise<string | undefined> {
+      const cookie = newSecret();
+      if ((await startPortalSession(db, link, cookie)) === undefined) return undefined;
+      const session = await findPortalSession(db, cookie);
+      if (session) await audited(session, 'sign in', {}, () => Promise.resolve());
+      return cookie;
+    },
+
+    end: (session: PortalSession) => audited(session, 'sign out', {}, () => endPortalSession(db, session.id)),
+  };
+}
+
+export type PortalSessions = ReturnType<typeof createPortalSessions>;

@@ -1,0 +1,217 @@
+import { z } from 'zod';
+import { printableText } from '../contracts/fields';
+import {
+  DEFAULT_OVERLAP_SECONDS,
+  accountAddressRequestSchema,
+  webhookHeadersRequestSchema,
+} from '../contracts/webhook-request-schemas';
+import { Problem } from '../contracts/problem';
+import { type Html, html } from '../html/html';
+import { type ListedKey, createApiKey, listApiKeys, revokeApiKey } from '../orders/api-keys';
+import type { OrderDependencies } from '../orders/dependencies';
+import {
+  retrieveWebhookEndpoint,
+  retrieveWebhookHeaders,
+  rotateSecret,
+  setWebhookEndpoint,
+  setWebhookHeaders,
+} from '../orders/webhook-endpoint';
+import type { PortalPage, Routes, Visit } from './context';
+import { linesOf, parse } from './fields';
+import { form, time } from './layout';
+
+const newKeySchema = z.object({ label: printableText(100) });
+
+/** API keys, the webhook secret, static headers and the account's webhook address. */
+export function developerPages({ page, action }: Routes, deps: OrderDependencies): void {
+  const addressSchema = accountAddressRequestSchema(deps.rules);
+  const headersSchema = webhookHeadersRequestSchema(deps.rules);
+
+  page('/developers', async (visit, ctx) => {
+    const { id } = visit.session.seller;
+    const keys = await listApiKeys(deps, id);
+    const address = await retrieveWebhookEndpoint(deps, id);
+    const headers = await retrieveWebhookHeaders(deps, id);
+    const added = typeof ctx.query.replaces === 'string' ? [ctx.query.replaces] : [];
+    return {
+      title: 'Developers',
+      content: html`<p>Seller ID: <code>${id}</code></p>
+        <section aria-labelledby="keys">
+          <h2 id="keys">API keys</h2>
+          <ul class="rows">
+            ${keys.map((key) => keyRow(visit, key))}
+          </ul>
+          ${form(visit, '/developers/keys/', field('label', 'What the new key is for', '', 'Such as “web shop”.', 'Create a key'))}
+        </section>
+        <section aria-labelledby="address">
+          <h2 id="address">Webhook address</h2>
+          ${
+            form(
+              visit,
+              '/developers/address/',
+              addressFields(address.url, [...new Set([...address.replaces, ...added])]),
+            ) || html`<p>${address.url ?? 'None'}</p>`
+          }
+        </section>
+        <section aria-labelledby="secret">
+          <h2 id="secret">Webhook secret</h2>
+          <p>It signs your webhooks. The new one is shown once.</p>
+          ${form(visit, '/developers/secret/', SECRET_FIELDS)}
+        </section>
+        <section aria-labelledby="headers">
+          <h2 id="headers">Static headers</h2>
+          <p>
+            ${
+              headers === undefined || headers.names.length === 0
+                ? 'Your webhooks have none.'
+                : `Webhooks to ${headers.origin} have: ${headers.names.join(', ')}. The values are not shown.`
+            }
+          </p>
+          ${form(visit, '/developers/headers/', headerFields(headers?.origin ?? ''))}
+        </section>`,
+    };
+  });
+
+  action(
+    '/developers/keys',
+    'key create',
+    async (visit, { label }) => {
+      const key = await createApiKey(deps, visit.session.seller.id, parse(newKeySchema, { label }).label);
+      return shownOnce(visit, 'Your new API key', key);
+    },
+    ({ label }) => ({ label }),
+  );
+
+  page('/developers/keys/:keyId/revoke', async (visit, ctx) => {
+    const key = (await listApiKeys(deps, visit.session.seller.id)).find(({ id }) => String(id) === ctx.params.keyId);
+    if (!key) throw new Problem('not_found');
+    return {
+      title: `Revoke the key ${key.startsWith}…?`,
+      content: html`<p>
+          ${key.label ?? 'It has no label'}. Whatever uses it gets 401 from then on, and sessions that were opened with
+          it end, perhaps your own. This cannot be undone.
+        </p>
+        ${form(visit, `/developers/keys/${key.id}/revoke/`, html`<button class="danger">Revoke the key</button> <a href="${visit.path}/developers/">Keep it</a>`, 'inline')}`,
+    };
+  });
+
+  action('/developers/keys/:keyId/revoke', 'key revoke', async ({ session }, _fields, ctx) => {
+    const id = /^\d{1,15}$/.test(ctx.params.keyId ?? '') ? Number(ctx.params.keyId) : 0;
+    await revokeApiKey(deps, session.seller.id, id);
+    return '/developers/?done=revoked';
+  });
+
+  action(
+    '/developers/address',
+    'webhook-endpoint set',
+    async ({ session }, { url = '', replaces }) => {
+      const { data } = parse(addressSchema, { data: { url: url.trim() || null, replaces: linesOf(replaces) } });
+      await setWebhookEndpoint(deps, session.seller.id, data);
+      return '/webhooks/?done=address';
+    },
+    ({ url, replaces }) => ({ url, replaces }),
+  );
+
+  action(
+    '/developers/secret',
+    'webhook-secret rotate',
+    async (visit, { overlap }) => {
+      const seconds = overlap === '0' ? 0 : DEFAULT_OVERLAP_SECONDS;
+      const { webhook_secret: secret, previous_valid_until: until } = await rotateSecret(
+        deps,
+        visit.session.seller.id,
+        seconds,
+      );
+      const note = until === null ? 'Older secrets have ended.' : html`Older secrets sign too until ${time(until)}.`;
+      return shownOnce(visit, 'Your new webhook secret', secret, note);
+    },
+    ({ overlap }) => ({ overlap }),
+  );
+
+  action(
+    '/developers/headers',
+    'webhook-headers set',
+    async ({ session }, { origin = '', headers }) => {
+      const given = linesOf(headers).map((line) => {
+        const [, name = line, value = ''] = /^([^:]*):(.*)$/.exec(line) ?? [];
+        return { name: name.trim(), value: value.trim() };
+      });
+      const { data } = parse(headersSchema, { data: { origin: origin.trim(), headers: given } });
+      await setWebhookHeaders(deps, session.seller.id, data);
+      return '/developers/?done=headers';
+    },
+    ({ origin }) => ({ origin }),
+  );
+}
+
+function keyRow(visit: Visit, { id, startsWith, label, createdAt, lastUsedAt }: ListedKey): Html {
+  const used = lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt.toISOString())}`;
+  return html`<li>
+    <div class="facts">
+      <p><strong>${label ?? 'No label'}</strong> <code>${startsWith}…</code></p>
+      <p class="hint">created ${time(createdAt.toISOString())}, ${used}</p>
+    </div>
+    ${!visit.session.readOnly && html`<a href="${visit.path}/developers/keys/${id}/revoke/">Revoke<span class="visually-hidden"> ${startsWith}…</span></a>`}
+  </li>`;
+}
+
+function shownOnce(visit: Visit, title: string, secret: string, note: Html | string = ''): PortalPage {
+  return {
+    title,
+    content: html`<p>Copy it now: it is not shown again.</p>
+      <pre>${secret}</pre>
+      <p>${note}</p>
+      <p><a href="${visit.path}/developers/">Back</a></p>`,
+  };
+}
+
+function field(name: string, label: string, value: string, hint: string, button: string): Html {
+  return html`<div class="field">
+      <label for="${name}">${label}</label>
+      <p class="hint" id="${name}-hint">${hint}</p>
+      <input id="${name}" name="${name}" value="${value}" aria-describedby="${name}-hint" required />
+    </div>
+    <button>${button}</button>`;
+}
+
+function addressFields(url: string | null, replaces: readonly string[]): Html {
+  return html`<div class="field">
+      <label for="url">Address for orders that name none</label>
+      <p class="hint" id="url-hint">Empty: their webhooks are not sent.</p>
+      <input id="url" name="url" type="url" inputmode="url" value="${url}" aria-describedby="url-hint" />
+    </div>
+    <div class="field">
+      <label for="replaces">Addresses that it replaces</label>
+      <p class="hint" id="replaces-hint">
+        One in each line: a whole address, or an origin such as https://old-shop.example. Webhooks of existing orders go
+        to the address above too.
+      </p>
+      <textarea id="replaces" name="replaces" rows="3" aria-describedby="replaces-hint">
+${replaces.join('\n')}</textarea>
+    </div>
+    <button>Save</button>`;
+}
+
+const SECRET_FIELDS = html`<div class="field">
+    <label for="overlap">Older secrets sign</label>
+    <select id="overlap" name="overlap">
+      <option value="86400">for another 24 hours</option>
+      <option value="0">no longer: one has leaked</option>
+    </select>
+  </div>
+  <button class="secondary">Rotate the secret</button>`;
+
+function headerFields(origin: string): Html {
+  return html`<div class="field">
+      <label for="origin">Origin of your gateway</label>
+      <input id="origin" name="origin" type="url" inputmode="url" value="${origin}" required />
+    </div>
+    <div class="field">
+      <label for="headers-text">Headers</label>
+      <p class="hint" id="headers-hint">
+        One in each line, as in “Authorization: Bearer …”. They replace all earlier ones. Empty: none.
+      </p>
+      <textarea id="headers-text" name="headers" rows="3" aria-describedby="headers-hint" autocomplete="off"></textarea>
+    </div>
+    <button class="secondary">Save the headers</button>`;
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { TOKEN_FIELD } from '../html/forms';
+import { type Html, html } from '../html/html';
+import { createStylesheet } from '../html/stylesheet';
+import type { PortalPage, Visit } from './context';
+
+const stylesheet = createStylesheet(readFileSync(path.join(__dirname, 'portal.css'), 'utf8'), null);
+
+/** The pages of the navigation. The first one is the start page. */
+export const PAGES: readonly (readonly [path: string, title: string])[] = [
+  ['/webhooks/', 'Webhooks'],
+  ['/developers/', 'Developers'],
+];
+
+/** What an action that has succeeded says on the page that it leads to: `?done=<key>`. */
+const DONE: Readonly<Record<string, string>> = {
+  resent: 'The webhook is being sent again. Reload the page to see the result.',
+  resending: 'The webhooks are being sent again, the oldest first, about four a second.',
+  address: 'The webhook address is saved. Webhooks that wait use it with their next attempt, or resend them now.',
+  headers: 'The static headers are saved.',
+  revoked: 'The API key is revoked. It stops working within a second.',
+};
+
+/** @param visit undefined without a session @param current the path of the page, below the seller's page */
+export function renderPage(page: PortalPage, visit?: Visit, current = '', done = '') {
+  const { session } = visit ?? {};
+  const message = Object.hasOwn(DONE, done) && DONE[done];
+  const { text } = html`<!doctype html>
+    <html lang="en-GB">
+      <head>
+        <meta charset="utf-8" />
+        <title>${[page.title, session?.seller.name].filter(Boolean).join(' – ')}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        ${stylesheet.element}
+      </head>
+      <body>
+        ${session?.seller.sandbox && html`<aside class="notice" aria-label="Notice">Sandbox: no real customers or money.</aside>`}
+        ${visit && header(visit, current)}
+        <main class="portal" id="content">
+          ${message && html`<p class="message" role="status">${message}</p>`}
+          <h1>${page.title}</h1>
+          ${page.content}
+        </main>
+      </body>
+    </html> `;
+  return { body: text, styleHash: stylesheet.hash, status: page.status };
+}
+
+function header(visit: Visit, current: string): Html {
+  const { session, path: base } = visit;
+  return html`<a class="skip" href="#content">Skip to the content</a>
+    <header class="top">
+      <p class="who">
+        <strong>${session.seller.name}</strong>${session.readOnly && html` <span class="badge">Read only</span>`}
+      </p>
+      <nav aria-label="Pages">
+        ${PAGES.map(
+          ([to, title]) =>
+            html`<a href="${base}${to}" ${current.startsWith(to) && html`aria-current="page"`}>${title}</a>`,
+        )}
+      </nav>
+      <form class="inline sign-out" method="post" action="${base}/sign-out/">
+        <input type="hidden" name="${TOKEN_FIELD}" value="${visit.token}" />
+        ${session.user !== null && html`<span class="hint">${session.user}</span>`}
+        <button class="secondary">Sign out</button>
+      </form>
+    </header>`;
+}
+
+/** A form that changes something. A read-only session has none. */
+export function form(
+  { path: base, token, session }: Visit,
+  action: string,
+  content: Html,
+  className = '',
+): Html | false {
+  if (session.readOnly) return false;
+  return html`<form class="${className}" method="post" action="${base}${action}">
+    <input type="hidden" name="${TOKEN_FIELD}" value="${token}" />
+    ${content}
+  </form>`;
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', {
+  ...{ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+  ...{ timeZone: 'Europe/London', timeZoneName: 'short' },
+});
+
+/** A time of the API, in British time. */
+export function time(iso: string): Html {
+  return html`<time datetime="${iso}">${TIME.format(new Date(iso))}</time>`;
+}

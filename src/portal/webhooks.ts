@@ -1,0 +1,174 @@
+import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
+import {
+  resendWebhooksRequestSchema,
+  webhookListQuerySchema,
+  webhookTestRequestSchema,
+} from '../contracts/webhook-request-schemas';
+import type { WebhookEndpointBody, WebhookEventBody } from '../contracts/webhook-schemas';
+import { type Html, html } from '../html/html';
+import type { OrderDependencies } from '../orders/dependencies';
+import { retrieveWebhookEndpoint, testWebhook } from '../orders/webhook-endpoint';
+import { listWebhooks, resendWebhook, resendWebhooks } from '../orders/webhooks';
+import type { Routes, Visit } from './context';
+import { parse } from './fields';
+import { form, time } from './layout';
+
+const STATES: Record<WebhookState, string> = {
+  pending: 'Waiting',
+  exhausted: 'Given up',
+  disabled: 'Not sent',
+  delivered: 'Delivered',
+};
+const ENDPOINTS: Readonly<Record<string, [label: string, className: string]>> = {
+  answering: ['Answering', 'good'],
+  failing: ['Answers with errors', 'bad'],
+  not_answering: ['Does not answer', 'bad'],
+};
+const DAY_MS = 86_400_000;
+
+/** The state of the endpoints, resends, a test, and the list. */
+export function webhookPages({ page, action }: Routes, deps: OrderDependencies): void {
+  const testSchema = webhookTestRequestSchema(deps.rules);
+
+  page('/webhooks', async (visit, ctx) => {
+    const { state, cursor } = ctx.query;
+    const query = parse(webhookListQuerySchema, { state, cursor });
+    const { seller } = visit.session;
+    const address = await retrieveWebhookEndpoint(deps, seller.id);
+    const list = await listWebhooks(deps, seller.id, query);
+    return {
+      title: 'Webhooks',
+      content: html`<section aria-labelledby="endpoints">
+          <h2 id="endpoints">Your endpoints</h2>
+          ${address.endpoints.length === 0 && html`<p>No webhook was sent in the last 30 days.</p>`}
+          ${
+            address.endpoints.length > 0 &&
+            html`<ul class="rows">
+              ${address.endpoints.map((one) => endpointRow(visit, one))}
+            </ul>`
+          }
+          <p class="hint">
+            ${address.url === null ? 'Orders that name no webhook_url: nothing is sent.' : html`Orders that name no webhook_url: ${address.url}`}
+            <a href="${visit.path}/developers/#address">${address.url === null ? 'Set an address' : 'Change'}</a>
+          </p>
+        </section>
+        ${!visit.session.readOnly && tools(visit, address.url)}
+        <section aria-labelledby="all">
+          <h2 id="all">All webhooks</h2>
+          <nav class="filters" aria-label="Filter">
+            ${[undefined, ...WEBHOOK_STATES].map(
+              (state) =>
+                html`<a href="?${state && `state=${state}`}" ${state === query.state && html`aria-current="true"`}
+                  >${state ? STATES[state] : 'All'}</a
+                >`,
+            )}
+          </nav>
+          ${list.data.length === 0 && html`<p>There are none.</p>`}
+          ${
+            list.data.length > 0 &&
+            html`<ul class="rows">
+              ${list.data.map((webhook) => webhookRow(visit, webhook))}
+            </ul>`
+          }
+          ${list.next_cursor !== null && html`<p><a href="?${query.state && `state=${query.state}&`}cursor=${list.next_cursor}">Older webhooks</a></p>`}
+        </section>`,
+    };
+  });
+
+  action('/webhooks/:webhookId/resend', 'webhook resend', async ({ session }, _fields, ctx) => {
+    await resendWebhook(deps, ctx.params.webhookId ?? '', session.seller.id);
+    return '/webhooks/?done=resent';
+  });
+
+  action(
+    '/webhooks/resend',
+    'webhooks resend',
+    async ({ session }, { state, since }) => {
+      const { data } = parse(resendWebhooksRequestSchema, { data: { state, created_from: `${since}T00:00:00Z` } });
+      await resendWebhooks(deps, session.seller.id, data);
+      return '/webhooks/?done=resending';
+    },
+    ({ state, since }) => ({ state, since }),
+  );
+
+  action('/webhooks/test', 'webhook test', async (visit, { url = '' }) => {
+    const { data } = parse(testSchema, { data: { url } });
+    const result = await testWebhook(deps, visit.session.seller.id, data.url);
+    const { delivered, status, duration_ms: duration, error_detail: detail, response_body: response } = result;
+    return {
+      title: delivered ? 'The test webhook was accepted' : 'The test webhook failed',
+      content: html`<p>
+          <span class="badge ${delivered ? 'good' : 'bad'}">${status ?? 'No response'}</span> after ${duration} ms
+        </p>
+        ${detail !== null && html`<p>${detail}</p>`}
+        ${
+          response !== '' &&
+          html`<h2>Your server’s response</h2>
+            <pre>${response}</pre>`
+        }
+        <p><a href="${visit.path}/webhooks/">Back to the webhooks</a></p>`,
+    };
+  });
+}
+
+function endpointRow(
+  visit: Visit,
+  { origin, state, since, last_error: error, next_probe_at: probe }: WebhookEndpointBody,
+): Html {
+  const [label, className] = ENDPOINTS[state ?? ''] ?? ['Unknown', ''];
+  return html`<li>
+    <span class="badge ${className}">${label}</span>
+    <div class="facts">
+      <p><strong>${origin}</strong> ${since !== null && html`<span class="hint">since ${time(since)}</span>`}</p>
+      ${error !== null && html`<p>${error}</p>`}
+      ${probe !== null && html`<p class="hint">All webhooks to it wait. From ${time(probe)} on, one of them is tried.</p>`}
+    </div>
+    ${state !== 'answering' && !visit.session.readOnly && html`<a href="${visit.path}/developers/?replaces=${encodeURIComponent(origin)}#address">Send elsewhere</a>`}
+  </li>`;
+}
+
+function tools(visit: Visit, url: string | null): Html {
+  const since = new Date(Date.now() - 7 * DAY_MS).toISOString().slice(0, 10);
+  const resend = html`<label
+      >Resend all that are
+      <select name="state">
+        <option value="exhausted">given up</option>
+        <option value="pending">waiting</option>
+        <option value="disabled">not sent</option>
+      </select></label
+    >
+    <label>since <input type="date" name="since" value="${since}" required /></label>
+    <button>Resend</button>`;
+  const test = html`<div class="field">
+      <label for="url">Send a test webhook to</label>
+      <input id="url" name="url" type="url" inputmode="url" value="${url}" required />
+    </div>
+    <button class="secondary">Send a test</button>`;
+  return html`<section aria-labelledby="resend">
+      <h2 id="resend">Send again</h2>
+      ${form(visit, '/webhooks/resend/', resend, 'inline')}
+    </section>
+    <section aria-labelledby="test">
+      <h2 id="test">Test</h2>
+      ${form(visit, '/webhooks/test/', test)}
+    </section>`;
+}
+
+function webhookRow(visit: Visit, webhook: WebhookEventBody): Html {
+  const { id, reference, sequence, state, attempts, last_error: error, next_attempt_at: next, endpoint } = webhook;
+  const canResend = webhook.content_deleted_at === null && endpoint !== null;
+  const resend = html`<button class="secondary" aria-label="Resend webhook ${sequence} of order ${reference}">
+    Resend
+  </button>`;
+  return html`<li>
+    <span class="badge ${state === 'delivered' ? 'good' : state === 'exhausted' ? 'bad' : ''}">${STATES[state]}</span>
+    <div class="facts">
+      <p><strong>${reference}</strong>, change ${sequence} <span class="hint">${time(webhook.created_at)}</span></p>
+      ${error !== null && html`<p>${error}</p>`}
+      <p class="hint">
+        ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}${next !== null && html`, the next one: ${time(next)}`}${endpoint && `, to ${endpoint.origin}`}
+      </p>
+    </div>
+    ${canResend && form(visit, `/webhooks/${id}/resend/`, resend, 'inline')}
+  </li>`;
+}
