@@ -1,5 +1,5 @@
 #!/bin/sh
-# Pins each image of docker-compose.yml and the Dockerfile to the digest that its tag has now. Run it again to renew the
+# Pins each image of both Compose files and the Dockerfile to the digest that its tag has now. Run it again to renew the
 # digests, after a new tag for instance. Needs `docker buildx`, but no running engine. A failure changes nothing.
 set -eu
 cd "$(dirname "$0")/.."
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 edits=$(mktemp)
 trap 'rm -f "$edits"' EXIT
 images=$(sed -nE -e 's/^ *image: ([^@]+:[0-9][^@]*)(@.*)?$/\1/p' -e 's/^ARG NODE_IMAGE=([^@]+)(@.*)?$/\1/p' \
-  docker-compose.yml Dockerfile | sort -u)
+  docker-compose.yml deploy/hosts/compose.yml Dockerfile | sort -u)
 for image in $images; do
   digest=$(docker buildx imagetools inspect "$image" --format '{{.Manifest.Digest}}')
   echo "$digest" | grep -Eqx 'sha256:[0-9a-f]{64}' || { echo "$image has no digest: $digest" >&2; exit 1; }
@@ -16,7 +16,7 @@ for image in $images; do
   # Not echo: dash would replace \1.
   printf '%s\n' "s#([ =])$pattern(@.*)?\$#\\1$image@$digest#" >>"$edits"
 done
-for file in docker-compose.yml Dockerfile; do
+for file in docker-compose.yml deploy/hosts/compose.yml Dockerfile; do
   sed -E -f "$edits" "$file" >"$file.new"
   mv "$file.new" "$file"
 done

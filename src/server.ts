@@ -23,6 +23,7 @@ import { createLogger } from './logger';
 import { mailAccountsOf } from './mail/mailer';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowReader } from './orders/read-order';
+import { createQuotas } from './orders/quotas';
 import { createOrderStarter } from './orders/start-orders';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { type TemporalCalls, createTemporalCalls } from './temporal/calls';
@@ -32,6 +33,7 @@ import type { GaugeSources } from './telemetry/gauges';
 import { startMetrics } from './telemetry/metrics-server';
 import { createOrderWorkflows } from './temporal/order-workflow-client';
 import { toPortalUrl } from './orders/portal-sessions';
+import { waitingFor } from './checkout/db/waiting-for';
 import { createPortal } from './portal/portal';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
@@ -59,7 +61,7 @@ export async function startServer(
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
   } satisfies OrderDependencies;
-  const { workflows, starter, keys } = deps;
+  const { workflows, starter, keys, quotas } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(config.rateLimits);
@@ -88,8 +90,11 @@ export async function startServer(
         mails: mailAccountsOf(config),
         sandboxBank: payments.sandbox,
       }),
-    portal: createPortal({ deps, ...common, readSecret: () => findServiceSecret(db, keys, 'portal') }),
-    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence),
+    portal: createPortal({
+      ...{ deps, ...common, waitingFor: (ids, format) => waitingFor(db, ids, format) },
+      readSecret: () => findServiceSecret(db, keys, 'portal'),
+    }),
+    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence, log),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
@@ -121,6 +126,7 @@ export async function startServer(
       await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
       await starter.drain();
       await workflows.drain();
+      await quotas.stop();
       await client.connection.close();
       await endDatabase();
       log.info('API stopped');
@@ -145,6 +151,7 @@ function createOrderDependencies(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    quotas: createQuotas(config.quotas, db, log),
     breaker: config.webhookBreaker,
     checkoutBaseUrl: config.checkoutBaseUrl,
     portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),

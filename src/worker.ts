@@ -112,7 +112,12 @@ export async function startWorker(
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       const haveEnded = Promise.all([stopOrderJobs(), stopCheckoutJobs(), Promise.allSettled(runs)]).then(() => true);
-      if (await Promise.race([haveEnded, untilIdle(workers).then(() => false)])) {
+      const ended = new AbortController();
+      const idle = untilIdle(workers, ended.signal).then(() => false);
+      const hasEnded = await Promise.race([haveEnded, idle]);
+      // Its timer would keep the process for up to a second.
+      ended.abort();
+      if (hasEnded) {
         await connection.close();
         await workflows.drain();
       } else {
@@ -126,10 +131,13 @@ export async function startWorker(
   };
 }
 
-/** Waits until no worker has had a task for a second. While Temporal is silent, their own end takes half a minute. */
-async function untilIdle(workers: readonly Worker[]): Promise<void> {
-  for (let idleMs = 0; idleMs < 1000; idleMs += 100) {
-    await delay(100);
+/**
+ * Waits until no worker has had a task for a second, or the signal aborts. While Temporal is silent, the workers' own end
+ * takes half a minute.
+ */
+async function untilIdle(workers: readonly Worker[], signal: AbortSignal): Promise<void> {
+  for (let idleMs = 0; idleMs < 1000 && !signal.aborted; idleMs += 100) {
+    await delay(100, undefined, { signal }).catch(() => undefined);
     const tasks = workers.map((worker) => worker.getStatus());
     if (tasks.some((one) => one.numInFlightActivities + one.numInFlightWorkflowActivations > 0)) idleMs = 0;
   }
@@ -250,7 +258,13 @@ function checkoutActivities(
       readCheckout: (link) => readCheckout({ db, core, payments, hasLiveLender: live !== undefined }, link),
       mails: mailAccountsOf(config),
       sendMail: createMailer(config, db),
-      providerDetailsOf: createProviderDetails(checkoutBaseUrl, payments, { sandbox, live }, config.hostedCheckout),
+      providerDetailsOf: createProviderDetails(
+        checkoutBaseUrl,
+        payments,
+        { sandbox, live },
+        config.hostedCheckout,
+        log,
+      ),
       readSecret: () => findServiceSecret(db, createKeyRing(config.encryptionKeys), 'checkout'),
     }),
   };

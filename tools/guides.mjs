@@ -1,4 +1,4 @@
-// Writes the pages at /docs/: the API reference, the guides for sellers, and the examples that they link to.
+// Writes the pages at /docs/: the API reference, the guides for sellers, and the examples that they link to, also as Markdown.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,6 +14,7 @@ export const GUIDES = [
   'testing',
   'orders',
   'webhooks',
+  'portal',
   'api-guide',
   'errors',
   'clients',
@@ -36,6 +37,9 @@ function pathOf(file) {
     : `/docs/${path.dirname(file)}/#${anchorOf(path.basename(file))}`;
 }
 
+/** The path of the page's text: `/docs/quickstart/#3` becomes `/docs/quickstart.md#3`. */
+const markdownPath = (served) => served.replace(/\/(#|$)/, '.md$1');
+
 /** The anchor of a heading, as GitHub makes it. */
 const anchorOf = (heading) =>
   heading
@@ -50,13 +54,16 @@ const anchorOf = (heading) =>
 function render(name, file, markdown) {
   const tokens = marked.lexer(markdown);
   const sections = [];
+  const links = new Map();
   marked.walkTokens(tokens, (token) => {
     if (token.type !== 'link' || /^(https?|mailto):/.test(token.href)) return;
     const [target, anchor] = token.href.split('#');
     const served = target === '' ? '' : pathOf(path.posix.join(path.dirname(file), target));
+    const href = served === undefined || anchor === undefined ? served : `${served}#${anchor}`;
+    links.set(token.href, href);
     // A text token has no link.
-    if (served === undefined) Object.assign(token, { type: 'text', text: token.text });
-    else token.href = anchor === undefined ? served : `${served}#${anchor}`;
+    if (href === undefined) Object.assign(token, { type: 'text', text: token.text });
+    else token.href = href;
   });
   const html = marked.parser(tokens).replace(/<h([1-4])>(.*?)<\/h\1>/g, (_, level, heading) => {
     const id = anchorOf(textOf(heading));
@@ -66,7 +73,12 @@ function render(name, file, markdown) {
   const [, title] = /<h1 [^>]*>(.*?)<\/h1>/.exec(html) ?? [];
   if (title === undefined) throw new Error(`${file} has no title`);
   const [, summary = ''] = /<p>(.*?)<\/p>/s.exec(html) ?? [];
-  return { name, title: textOf(title), summary: textOf(summary), sections, html };
+  const text = markdown.replace(/\[([^\]]*)\]\(([^)\s]+)\)/g, (link, label, href) => {
+    if (!links.has(href)) return link;
+    const target = links.get(href);
+    return target === undefined ? label : `[${label}](${markdownPath(target)})`;
+  });
+  return { name, title: textOf(title), summary: textOf(summary), sections, html, text };
 }
 
 const ENTITIES = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
@@ -111,8 +123,10 @@ const page = (title, head, body) => `<!doctype html>
 const guidePage = (guides, guide) =>
   page(
     `${guide.title}: Order service`,
-    '<link rel="stylesheet" href="/docs/guides.css">',
-    `<nav aria-label="Documentation"><a href="/docs/">API reference and search</a>${menu(guides, guide)}</nav>
+    `<link rel="stylesheet" href="/docs/guides.css">
+    <link rel="alternate" type="text/markdown" href="/docs/${guide.name}.md">
+    <script src="/docs/guides.js" defer></script>`,
+    `<nav aria-label="Documentation"><a href="/docs/">API reference and search</a>${menu(guides, guide)}<a href="/docs/${guide.name}.md">This page as Markdown</a></nav>
     <main>${guide.html}</main>`,
   );
 
@@ -164,6 +178,27 @@ function toTag(guide) {
   return { name: `guide-${guide.name}`, 'x-displayName': guide.title, description };
 }
 
+/** An index for programs that read the guides: see https://llmstxt.org. */
+function llmsText(guides, examples) {
+  const items = (pages) => pages.map((one) => `- [${one.title}](/docs/${one.name}.md)`).join('\n');
+  return `# Order service
+
+> An API for shops whose customers pay now by bank, or later through a lender. Amounts are in pounds (GBP), not pence.
+
+## API
+
+- [OpenAPI 3.1 document](/openapi.json): every call, field and error
+
+## Guides
+
+${items(guides)}
+
+## Example shops and functions
+
+${items(examples)}
+`;
+}
+
 /**
  * Writes the files of /docs/ to a folder, and names and titles of the guides to a JSON file. The examples are not in the
  * menu.
@@ -178,9 +213,14 @@ export function writeDocs(folder, list) {
     'index.html': referencePage(guides, library),
     'page.js': referenceScript(guides),
     'guides.css': readFileSync('tools/guides.css'),
+    'guides.js': readFileSync('tools/guides.js'),
+    'llms.txt': llmsText(guides, examples),
     [library]: scalar,
   };
-  for (const guide of [...guides, ...examples]) files[`${guide.name}/index.html`] = guidePage(guides, guide);
+  for (const guide of [...guides, ...examples]) {
+    files[`${guide.name}/index.html`] = guidePage(guides, guide);
+    files[`${guide.name}.md`] = guide.text;
+  }
   rmSync(folder, { recursive: true, force: true });
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });

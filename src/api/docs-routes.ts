@@ -20,8 +20,13 @@ export const GUIDES = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'dist/guid
 export const PAGES = new Map(
   readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
     .filter((name) => path.extname(name) !== '')
-    .map((name) => [`/docs/${name}`.replace(/\/index\.html$/, ''), path.join(DOCS, name)]),
+    .map((name) => [pathOf(name), path.join(DOCS, name)]),
 );
+
+function pathOf(name: string): string {
+  // Programs look for it there.
+  return name === 'llms.txt' ? '/llms.txt' : `/docs/${name}`.replace(/\/index\.html$/, '');
+}
 
 /**
  * Everything on the page is same-origin. Scalar, the library that displays the document, sets its styles by script,
@@ -38,8 +43,9 @@ const REFERENCE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The guides need no script. */
-const GUIDE_POLICY = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+/** The only script adds the buttons that copy code. */
+const GUIDE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
 export function docsRoutes(document: OpenApiDocument): Router<State> {
   const router = new Router<State>({ sensitive: true });

@@ -55,7 +55,7 @@ export async function guardCall<T>(
 }
 
 /** What an error says about its origin, without its message, which may quote personal data. */
-function describe(error: unknown): { type: string; code?: string; at?: string[] } {
+export function describe(error: unknown): { type: string; code?: string; at?: string[] } {
   if (!(error instanceof Error)) return { type: typeof error };
   const { code } = error as { code?: unknown };
   const frames = (error.stack ?? '').replace(error.message, '').split('\n');

@@ -20,6 +20,8 @@ export interface AccountOptions {
   helpUrl?: string | false;
   maxOrderAmount?: string | false;
   rateLimit?: string | false;
+  ordersPerDay?: string | false;
+  bytesPerDay?: string | false;
 }
 
 const OPTIONS = [
@@ -40,6 +42,8 @@ const OPTIONS = [
     'rate-limit <number>',
     "requests per minute for all keys together, in each API process; replaces the service's limit for each key",
   ],
+  ['orders-per-day <number>', "new orders a day (UTC); replaces the service's limit"],
+  ['bytes-per-day <number>', "bytes of new orders a day (UTC); replaces the service's limit"],
 ] as const;
 
 /** @param removable adds the `--no-` form of each option */
@@ -77,6 +81,8 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
       help_url: orNull(options.helpUrl),
       max_order_amount: orNull(options.maxOrderAmount),
       rate_limit: orNull(options.rateLimit),
+      orders_per_day: orNull(options.ordersPerDay),
+      bytes_per_day: orNull(options.bytesPerDay),
     },
     { reportInput: true },
   );
@@ -90,6 +96,8 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
     pricing: data.pricing,
     maxOrderAmountPence: data.max_order_amount,
     rateLimit: data.rate_limit,
+    ordersPerDay: data.orders_per_day,
+    bytesPerDay: data.bytes_per_day,
   };
   const branding = {
     shopUrl: data.shop_url,

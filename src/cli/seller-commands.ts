@@ -127,7 +127,7 @@ function addUpdate(seller: Command, services: Services): void {
   const update = seller
     .command('update')
     .description(
-      'change the given settings: the shop URL, colour, logo, contact email, help URL and rate limit apply to ' +
+      'change the given settings: the shop URL, colour, logo, contact email, help URL, rate limit and quotas apply to ' +
         'open orders too; the other settings apply to new orders only',
     )
     .argument('<seller-id>', 'id of the seller', uuid)
@@ -180,6 +180,8 @@ function toRow(account: Seller, branding: Branding, logo: { type: string; size: 
     help_url: branding.helpUrl,
     max_order_amount: account.maxOrderAmountPence === null ? null : penceToPounds(account.maxOrderAmountPence),
     rate_limit: account.rateLimit,
+    orders_per_day: account.ordersPerDay,
+    bytes_per_day: account.bytesPerDay,
     created_at: account.createdAt,
     disabled_at: account.disabledAt,
   };

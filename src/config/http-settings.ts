@@ -110,9 +110,27 @@ export const httpSettings = {
   ),
 };
 
+const perDay = (name: string, orders: number, gigabytes: number, accounts: string) =>
+  z.object({
+    orders: setting(
+      `${name}ORDERS_PER_DAY`,
+      integer(0, 2_147_483_647, 'orders').default(orders),
+      `New orders of one ${accounts} a day (UTC), unless it has a limit of its own (\`seller update --orders-per-day\`).`,
+    ),
+    bytes: setting(
+      `${name}ORDER_BYTES_PER_DAY`,
+      bytes(0, Number.MAX_SAFE_INTEGER).default(gigabytes * 1e9),
+      'Bytes of these orders, as JSON (`seller update --bytes-per-day`).',
+    ),
+  });
+
 const requests = () => integer(1, 1e9, 'requests');
 
 export const rateLimitSettings = {
+  quotas: z.object({
+    live: perDay('', 1_000_000, 5, 'account'),
+    sandbox: perDay('SANDBOX_', 20_000, 0.2, 'sandbox account'),
+  }),
   rateLimits: z.object({
     windowMs: setting(
       'RATE_LIMIT_WINDOW_MS',

@@ -244,6 +244,18 @@ const TABLE = {
     detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.',
     headers: ['Retry-After'],
   },
+  quota_exceeded: {
+    status: 429,
+    title: 'The account has created too many orders today',
+    cause:
+      'The account may create only so many orders, or bytes of orders, on one day (UTC). `detail` states which limit. All ' +
+      'other calls still work, also with the orders of today.',
+    cure:
+      'Create the order after midnight UTC, the number of seconds in `Retry-After` from now, or ask the operator for a higher ' +
+      'limit. Nothing changed.',
+    detail: 'Your account may create 20000 orders a day (UTC), and has. Nothing changed.',
+    headers: ['Retry-After'],
+  },
   headers_too_large: {
     status: 431,
     title: 'The request headers are too large',

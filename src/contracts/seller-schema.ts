@@ -67,6 +67,8 @@ export function accountSchema(httpsOnly: boolean) {
       .number()
       .transform(toPence(MAX_POUNDS * 100 - 1))
       .nullish(),
+    orders_per_day: z.coerce.number().int().min(1, 'must be at least 1').max(2_147_483_647).nullish(),
+    bytes_per_day: z.coerce.number().int().min(1, 'must be at least 1').max(Number.MAX_SAFE_INTEGER).nullish(),
     rate_limit: z.coerce
       .number()
       .int()

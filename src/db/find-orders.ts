@@ -102,6 +102,26 @@ export async function isLeftToDo(db: DbClient, orderId: string): Promise<boolean
   return rowCount === 1;
 }
 
+/** Finds the next orders by their ids for which a workflow has something to do. Reads no other order. */
+export async function findLeftToDo(db: DbClient, after: string, limit: number): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `(select id from orders where id > $1 and status not in ('SUCCESSFUL', 'UNSUCCESSFUL') order by id limit $2)
+     union (select order_id from webhook_event where order_id > $1 and state = 'pending' order by order_id limit $2)
+     order by id limit $2`,
+    [after, limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Returns those of some orders for which nothing is left to do. */
+export async function findDone(db: DbClient, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `select id from orders o where id = any($1::uuid[]) and not ${LEFT_TO_DO}`,
+    [ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Finds orders for which something is left to do, or that wait for `reconcile`, among the next orders by their ids.
  * @param limit how many orders are searched: nearly all may be closed

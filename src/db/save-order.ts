@@ -142,9 +142,12 @@ export async function insertRefusal(db: DbClient, refusal: Refusal): Promise<boo
   return rowCount === 1;
 }
 
-/** Keeps an order from expiring before a time: its workflow reads the row when the expiry is due. */
+/**
+ * Keeps an order from expiring before a time: its workflow reads the row when the expiry is due. Never shortens a hold:
+ * it may be that of another step, such as a payment whose result cannot be reported yet.
+ */
 export async function holdOrder(db: DbClient, orderId: string, until: Date): Promise<void> {
-  await db.query('update orders set held_until = $2 where id = $1', [orderId, until]);
+  await db.query('update orders set held_until = greatest(held_until, $2) where id = $1', [orderId, until]);
 }
 
 /** Records how the seller is paid. The first settlement stays: a seller may have booked it. */

@@ -13,6 +13,9 @@ export interface SellerSettings {
   maxOrderAmountPence: number | null;
   /** Requests per minute with all keys of the seller together; null if only the service's own limit applies. */
   rateLimit: number | null;
+  /** New orders a day, and their bytes; null if only the service's own limits apply. */
+  ordersPerDay: number | null;
+  bytesPerDay: number | null;
 }
 
 export interface Seller extends SellerSettings {
@@ -30,6 +33,8 @@ const SETTING_COLUMNS: Columns<SellerSettings> = {
   pricing: 'pricing',
   maxOrderAmountPence: 'max_order_amount_pence',
   rateLimit: 'rate_limit',
+  ordersPerDay: 'orders_per_day',
+  bytesPerDay: 'bytes_per_day',
 };
 
 /** SQL: the columns of a `Seller`, of a seller `s`. */

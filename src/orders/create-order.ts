@@ -28,7 +28,7 @@ interface Idempotency {
 
 /**
  * Creates an order, or replays the response to a request with the same Idempotency-Key that has just created one.
- * @throws Problem if customers could not check out, the reference is taken, or the key is in use
+ * @throws Problem if customers could not check out, the reference is taken, the key is in use, or the quota is reached
  */
 export async function createOrder(
   deps: OrderDependencies,
@@ -39,6 +39,7 @@ export async function createOrder(
   const allowedPaymentTerms = request.allowed_payment_terms ?? PAYMENT_TERMS;
   const obstacle = deps.checkoutObstacle({ sandbox: seller.sandbox, allowedPaymentTerms });
   if (obstacle !== undefined) throw new Problem('checkout_not_ready', obstacle);
+  deps.quotas.check(seller);
   const facts = toOrderFacts(request, seller, { id: randomUUID(), payLinkId: randomUUID() });
   const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
   const order = await insertOrder(deps.insertDb, facts, {
@@ -56,6 +57,7 @@ export async function createOrder(
     if (!earlier) throw new Error('the insert returned no row without a conflict');
     return earlier;
   }
+  deps.quotas.count(seller.id, facts);
   for (const change of order.changes) reportChange(deps.log, order.id, change);
   // After the response is written, which the call to Temporal would delay.
   setImmediate(() => deps.starter.start(order));

@@ -5,6 +5,7 @@ import type { Order, OrderState } from '../domain/order';
 import type { BreakerOptions } from '../domain/webhook-endpoint';
 import type { KeyRing } from '../encryption/key-ring';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
+import type { Quotas } from './quotas';
 import type { OrderStarter } from './start-orders';
 
 /** The dependencies and settings of the use cases. Times in ms. */
@@ -19,6 +20,7 @@ export interface OrderDependencies {
   /** Returns the state that an order's workflow has saved; undefined if it does not answer in time. Never rejects. */
   readWorkflow: (orderId: string) => Promise<OrderState | undefined>;
   rules: OrderRules;
+  quotas: Quotas;
   /** Of the workers, which decides when the next probe of an endpoint is sent. */
   breaker: BreakerOptions;
   checkoutBaseUrl: string;

@@ -1,5 +1,6 @@
 import { toStatusWebhook } from '../contracts/webhook-mapper';
 import { type StoredOrder, findOrder, findOrdersById, findOrdersToCompare, isLeftToDo } from '../db/find-orders';
+import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
 import { clearRowBehind, commitChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
@@ -38,6 +39,7 @@ export interface Difference {
 /** What became of a difference, or what a person has to do about it. */
 export const REPAIRS = {
   resumed: 'a new run continues from the row',
+  ended: 'the run is terminated: nothing is left to do',
   brought_forward: 'the row has the changes of the workflow now',
   kept_row: 'the row is kept: a new run continues from it',
   decide_which: 'decide which is right: --keep-row discards the changes of the workflow',
@@ -123,7 +125,7 @@ function continues(one: readonly OrderChange[], other: readonly OrderChange[]): 
 async function needsRun(db: Db, row: StoredOrder): Promise<boolean> {
   if (row.behindVersion !== null) return true;
   if (isFinal(row.status)) return (await findPendingWebhooks(db, row.id)).length > 0;
-  return row.started || Date.now() - Date.parse(row.createdAt) > STARTED_WITHIN_MS;
+  return row.started || (await readClock(db)).getTime() - Date.parse(row.createdAt) > STARTED_WITHIN_MS;
 }
 
 /**
@@ -140,8 +142,10 @@ export async function repair(
   if (kind === 'row_behind' && saved) await bringForward(deps, row, saved);
   await clearRowBehind(deps.db, row.id);
   if (run?.isRunning) await deps.workflows.terminate(row.id, run.runId, `reconcile: ${DIFFERENCES[kind]}`);
-  if (await isLeftToDo(deps.db, row.id)) await deps.workflows.resume(row);
+  const isLeft = await isLeftToDo(deps.db, row.id);
+  if (isLeft) await deps.workflows.resume(row);
   if (kind === 'row_behind') return 'brought_forward';
+  if (!isLeft) return 'ended';
   return kind === 'different' ? 'kept_row' : 'resumed';
 }
 

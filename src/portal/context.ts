@@ -34,6 +34,8 @@ export interface PortalPage {
 /** How a page adds its routes. Paths begin with a slash, below the seller's page. */
 export interface Routes {
   page: (path: string, show: (visit: Visit, ctx: Context) => Promise<PortalPage>) => void;
+  /** A download, in the place of a page. */
+  file: (path: string, send: (visit: Visit, ctx: Context) => Promise<void>) => void;
   /**
    * A form that changes something. Its token is checked, a read-only session is refused, and it is audited as `command`,
    * with what `describe` returns of its fields, which must be no secret.

@@ -9,12 +9,15 @@ const stylesheet = createStylesheet(readFileSync(path.join(__dirname, 'portal.cs
 
 /** The pages of the navigation. The first one is the start page. */
 export const PAGES: readonly (readonly [path: string, title: string])[] = [
+  ['/overview/', 'Overview'],
+  ['/orders/', 'Orders'],
   ['/webhooks/', 'Webhooks'],
   ['/developers/', 'Developers'],
 ];
 
 /** What an action that has succeeded says on the page that it leads to: `?done=<key>`. */
 const DONE: Readonly<Record<string, string>> = {
+  cancelled: 'The order is cancelled.',
   resent: 'The webhook is being sent again. Reload the page to see the result.',
   resending: 'The webhooks are being sent again, the oldest first, about four a second.',
   address: 'The webhook address is saved. Webhooks that wait use it with their next attempt, or resend them now.',
@@ -87,6 +90,9 @@ const TIME = new Intl.DateTimeFormat('en-GB', {
   ...{ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
   ...{ timeZone: 'Europe/London', timeZoneName: 'short' },
 });
+
+/** A time in British time, with its zone. */
+export const formatTime = (at: Date): string => TIME.format(at);
 
 /** A time of the API, in British time. */
 export function time(iso: string): Html {

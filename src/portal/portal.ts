@@ -11,6 +11,7 @@ import { createPortalSessions } from '../orders/portal-sessions';
 import type { Context, PortalPage, Routes, State, Visit } from './context';
 import { developerPages } from './developers';
 import { PAGES, renderPage } from './layout';
+import { type WaitingFor, ordersPages } from './orders';
 import { createSessionCookie } from './session-cookie';
 import { webhookPages } from './webhooks';
 
@@ -21,6 +22,7 @@ interface PortalOptions {
   limitHeaders: Middleware<State>;
   /** Reads the secret that signs forms, the same in all processes. */
   readSecret: () => Promise<string>;
+  waitingFor: WaitingFor;
 }
 
 /** The session of the cookie has ended, or there is no cookie. */
@@ -28,7 +30,7 @@ class NoSession extends Error {}
 class ReadOnly extends Error {}
 
 /** The seller's page. Answers every request under its path with a page, including errors. */
-export function createPortal({ deps, limits, limitHeaders, readSecret }: PortalOptions): Middleware<State> {
+export function createPortal({ deps, limits, limitHeaders, readSecret, waitingFor }: PortalOptions): Middleware<State> {
   const { origin, pathname: path, protocol } = new URL(deps.portalUrl);
   const isHttps = protocol === 'https:';
   const sessions = createPortalSessions(deps.db);
@@ -66,6 +68,7 @@ export function createPortal({ deps, limits, limitHeaders, readSecret }: PortalO
         const visit = await open(ctx);
         send(ctx, await show(visit, ctx));
       }),
+    file: (to, sendFile) => router.get(to, async (ctx) => sendFile(await open(ctx), ctx)),
     action: (to, command, act, describe = () => ({})) =>
       router.post(to, async (ctx) => {
         const visit = await open(ctx);
@@ -78,6 +81,7 @@ export function createPortal({ deps, limits, limitHeaders, readSecret }: PortalO
       }),
   };
 
+  ordersPages(routes, deps, waitingFor);
   webhookPages(routes, deps);
   developerPages(routes, deps);
 

@@ -13,7 +13,7 @@ import type { Routes, Visit } from './context';
 import { parse } from './fields';
 import { form, time } from './layout';
 
-const STATES: Record<WebhookState, string> = {
+export const STATES: Record<WebhookState, string> = {
   pending: 'Waiting',
   exhausted: 'Given up',
   disabled: 'Not sent',

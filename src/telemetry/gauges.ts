@@ -1,4 +1,5 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
+import { findLargestAccounts } from '../db/account-usage';
 import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
 import type { Db, HealthCheck } from '../db/pool';
 import { VERSION } from '../package';
@@ -25,6 +26,7 @@ const NAMES: Record<keyof Backlog, [name: string, help: string]> = {
 interface FromPostgres {
   orders: OrdersByStatus;
   backlogs: Record<string, number>[];
+  largest: Awaited<ReturnType<typeof findLargestAccounts>>;
 }
 
 /** The parts of a process that its gauges read. */
@@ -55,6 +57,12 @@ export function addGauges({ db, checkDatabase, backlogs = [] }: GaugeSources, ca
   gauge('orders', 'Orders by status: estimated from 50,000 orders on.', ['status'], async (it) => {
     for (const [status, count] of Object.entries((await read())?.orders ?? {})) it.set({ status }, count);
   });
+  for (const unit of ['orders', 'bytes'] as const) {
+    const help = `What the ten largest accounts have created today (UTC): ${unit}.`;
+    gauge(`account_${unit}_today`, help, ['seller_id'], async (it) => {
+      for (const { sellerId, ...used } of (await read())?.largest ?? []) it.set({ seller_id: sellerId }, used[unit]);
+    });
+  }
   all.forEach(({ names }, index) => {
     for (const [key, [name, help]] of Object.entries(names)) {
       gauge(name, help, [], async (it) => {
@@ -84,7 +92,8 @@ const readOrderBacklog = async (db: Db): Promise<Record<string, number>> => ({ .
 
 async function readFromPostgres(db: Db, all: readonly BacklogGauges[]): Promise<FromPostgres | undefined> {
   try {
-    return { orders: await countOrdersByStatus(db), backlogs: await Promise.all(all.map(({ read }) => read(db))) };
+    const backlogs = await Promise.all(all.map(({ read }) => read(db)));
+    return { orders: await countOrdersByStatus(db), largest: await findLargestAccounts(db), backlogs };
   } catch {
     // Health checks and logs report Postgres.
     return undefined;

@@ -28,7 +28,7 @@ export const orderChanges = counter('order_changes_total', 'Saved changes of ord
 export const refusedSignals = counter('refused_signals_total', 'Signals that an order refused.', 'actor');
 export const replacedRuns = counter(
   'replaced_runs_total',
-  'Workflow runs that were replaced: closed by force, or stuck.',
+  'Workflow runs that were replaced: closed by force, stuck, or missing.',
   'reason',
 );
 export const stuckRuns = new Gauge({
@@ -74,7 +74,7 @@ export function beginAtZero<T extends string>(
   for (const value of values) of.inc({ ...others, [label]: value } as Record<T, string>, 0);
 }
 beginAtZero(orderReads, 'source', ['workflow', 'snapshot']);
-beginAtZero(replacedRuns, 'reason', ['closed', 'stuck']);
+beginAtZero(replacedRuns, 'reason', ['closed', 'stuck', 'missing']);
 beginAtZero(webhooksEnded, 'state', ['delivered', 'exhausted', 'disabled']);
 beginAtZero(operatorActions, 'outcome', ['succeeded', 'failed']);
 

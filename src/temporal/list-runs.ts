@@ -24,6 +24,8 @@ export interface RunKind {
   workflowType: string;
   /** Of the workflow ids. The rest is the order's id. */
   idPrefix: string;
+  /** Of its workers. */
+  taskQueue: string;
 }
 
 /** Selects the open runs whose workflow tasks have failed or timed out several times in a row. */
@@ -43,15 +45,29 @@ export async function countStuckRuns({ workflow }: Client, kind: RunKind): Promi
 }
 
 /**
+ * Returns the time by Temporal's clock, in ms since 1970, which can differ from this machine's: when a worker has last
+ * polled a queue for workflow tasks. A poll takes up to a minute. Undefined if none has polled within minutes.
+ */
+async function readLastPoll(client: Client, taskQueue: string): Promise<number | undefined> {
+  const { pollers } = await client.workflowService.describeTaskQueue({
+    namespace: client.options.namespace,
+    taskQueue: { name: taskQueue },
+  });
+  const seconds = Math.max(0, ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0)));
+  return seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/**
  * Lists of the runs of one kind of workflow. Runs that a person has started with other workflow ids are left out.
  * @param within makes a call with a deadline
  */
 export function createRunLists(
-  { workflow }: Client,
+  client: Client,
   within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
   kind: RunKind,
 ) {
-  const { workflowType, idPrefix } = kind;
+  const { workflow } = client;
+  const { workflowType, idPrefix, taskQueue } = kind;
   /** How many times in a row the runs were listed whose task has timed out. */
   let roundsOf = new Map<string, number>();
 
@@ -67,7 +83,12 @@ export function createRunLists(
     }
   }
 
+  const readServerTime = (): Promise<number | undefined> => within(TIMEOUT_MS, () => readLastPoll(client, taskQueue));
+
   return {
+    /** See `readLastPoll`. */
+    readServerTime,
+
     /** Runs that failed, timed out or were terminated or cancelled after `since`. */
     findClosedByForce: (since: Date): AsyncGenerator<ListedRun> =>
       listRuns(
@@ -86,12 +107,24 @@ export function createRunLists(
       }
     },
 
-    /** True if a run of the order was terminated within the last hour. */
+    /** True if a run of the order was terminated within the last hour, or Temporal's time is not known. */
     async wasJustTerminated(orderId: string): Promise<boolean> {
+      const now = await readServerTime();
+      if (now === undefined) return true;
       const query =
         `WorkflowId = '${idPrefix}${orderId}' and ExecutionStatus = 'Terminated' ` +
-        `and CloseTime > '${new Date(Date.now() - REPLACE_EVERY_MS).toISOString()}'`;
+        `and CloseTime > '${new Date(now - REPLACE_EVERY_MS).toISOString()}'`;
       return (await within(TIMEOUT_MS, () => workflow.count(query))).count > 0;
+    },
+
+    /** Those of some orders that have an open run. */
+    async findOpenAmong(orderIds: readonly string[]): Promise<Set<string>> {
+      const ids = orderIds.map((orderId) => `'${idPrefix}${orderId}'`).join(', ');
+      const open = new Set<string>();
+      if (orderIds.length > 0)
+        for await (const { orderId } of listRuns(`ExecutionStatus = 'Running' and WorkflowId in (${ids})`))
+          open.add(orderId);
+      return open;
     },
 
     /** All open runs. */

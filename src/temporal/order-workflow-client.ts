@@ -55,7 +55,11 @@ export class AlreadyRunning extends Error {}
 /** The run closed before it answered. The row shows whether it has made the change. */
 export class RunClosed extends Error {}
 
-export const ORDER_RUNS: RunKind = { workflowType: 'orderWorkflow', idPrefix: WORKFLOW_ID_PREFIX };
+export const ORDER_RUNS: RunKind = {
+  workflowType: 'orderWorkflow',
+  idPrefix: WORKFLOW_ID_PREFIX,
+  taskQueue: ORDER_TASK_QUEUE,
+};
 
 /** The client side of the order workflows. Each call has a deadline. A change and a resend start a run if none is open. */
 export type OrderWorkflows = ReturnType<typeof createOrderWorkflows>;
@@ -131,14 +135,24 @@ export function createOrderWorkflows(
       }
     },
 
-    /** Starts a run that reads the row, unless one is open. The row must not lack changes of the last run. */
-    async resume(order: Order): Promise<void> {
-      await within(startTimeoutMs, () =>
-        workflow.start<typeof orderWorkflow>('orderWorkflow', {
-          ...fromRow(order),
-          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        }),
-      );
+    /**
+     * Starts a run that reads the row. The row must not lack changes of the last run.
+     * @returns false if a run is open: nothing was started
+     */
+    async resume(order: Order): Promise<boolean> {
+      try {
+        await within(startTimeoutMs, () =>
+          workflow.start<typeof orderWorkflow>('orderWorkflow', {
+            ...fromRow(order),
+            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+            workflowIdConflictPolicy: 'FAIL',
+          }),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+        throw error;
+      }
     },
 
     /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
@@ -158,12 +172,15 @@ export function createOrderWorkflows(
         const run = await within(timeoutMs, () => workflow.getHandle(workflowId(orderId)).describe());
         const sellerId = run.typedSearchAttributes.get(sellerIdKey);
         const { name } = run.status;
+        const isPending = (activity: string): boolean =>
+          run.raw.pendingActivities?.some(({ activityType }) => activityType?.name === activity) ?? false;
         return {
           runId: run.runId,
           isRunning: name === 'RUNNING',
           hasCompleted: name === 'COMPLETED',
-          isDelivering:
-            run.raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'sendWebhook') ?? false,
+          isDelivering: isPending('sendWebhook'),
+          /** The row may have a change that the run shows once this has ended. */
+          isSaving: isPending('saveChange'),
           sellerId,
         };
       } catch (error) {

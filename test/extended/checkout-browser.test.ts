@@ -249,7 +249,7 @@ for (const [kind, allowed_payment_terms, title] of [
       if (kind === 'failed') await choose(page, 'Pay later');
       else await inspect(page, 'only-pay-later');
       await apply(page, { email: `${kind}@bloggs.example` });
-      if (kind === 'failed') await page.getByRole('button', { name: 'Cancel my application' }).click();
+      if (kind === 'failed') await page.getByRole('button', { name: 'End this order' }).click();
       await expectPage(page, title);
       await inspect(page, kind);
       expect(await page.getByRole('link', { name: 'Return to Harbour & Pine' }).getAttribute('href')).toBe(
@@ -438,6 +438,19 @@ visit('rare pages are accessible', async ({ page }) => {
     await inspect(page, name);
   }
 });
+
+visit(
+  'a shop that opens the checkout in a popup sees it as closed, as docs/sellers/going-live.md says',
+  async ({ page }) => {
+    const { url } = await newOrder();
+    await page.goto(new URL('/thanks', shop.url).href);
+    await page.setContent(`<button onclick="popup = window.open('${url}')">Pay</button>`);
+    const [popup] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('button').click()]);
+    await expectPage(popup, 'How would you like to pay?');
+    expect(await page.evaluate('popup.closed')).toBe(true);
+    expect(await popup.evaluate('opener')).toBeNull();
+  },
+);
 
 visit('the sample documents are accessible', async ({ page }) => {
   for (const name of ['privacy', 'terms', 'credit-agreement']) {

@@ -226,7 +226,7 @@ describe('metrics', () => {
     await handle.terminate('an operator');
     await untilGrown(before, ...counted('replaced_runs_total', { reason: 'closed' }));
     expect(
-      await untilLogged('a run of an open order was closed by force: resumed from the row', { order_id: id }),
+      await untilLogged('an order had no run that could go on: resumed from the row', { order_id: id }),
     ).toBeDefined();
     await handle.signal('customerProgress', { event: 'completed' });
     await untilGrown(before, ...counted('refused_signals_total', { actor: 'checkout' }));

@@ -28,7 +28,7 @@ export const PAID_LATER: Application = {
   referredAt: null,
   actionUrl: null,
   returnedAt: null,
-  decision: { kind: 'approved', offer: PROVIDER_DETAILS.quote(ORDER, '2026-03-01') },
+  decision: { kind: 'approved', offer: lender.quote(ORDER, '2026-03-01') },
   decidedAt: null,
   agreedAt: new Date('2026-03-01T10:00:00Z'),
   browserDigest: null,

@@ -1,6 +1,7 @@
 import type { Router } from '@koa/router';
 import type Koa from 'koa';
 import { createApp, type AppOptions } from '../../src/api/app';
+import { type CheckoutOptions, createCheckout } from '../../src/checkout/http/checkout';
 import { BASE } from './api';
 import { log } from './stack';
 
@@ -20,6 +21,22 @@ export function apiRoutes(): string[] {
   const { middleware } = createApp(options as unknown as AppOptions) as Koa;
   return middleware
     .flatMap((one) => (one as { router?: Router }).router?.stack ?? [])
-    .flatMap(({ path, methods }) => methods.map((method) => `${method} ${String(path)}`))
+    .flatMap(routesOf)
     .filter((route) => !route.startsWith('HEAD '));
+}
+
+const routesOf = ({ path, methods }: Router['stack'][number]): string[] =>
+  methods.map((method) => `${method} ${String(path)}`);
+
+/** Lists every route of the hosted checkout, as `apiRoutes`, with those of HEAD. */
+export function checkoutRoutes(): string[] {
+  const deps = { checkoutBaseUrl: 'https://pay.example' };
+  const options = {
+    deps,
+    limits: {},
+    settings: {},
+    sandboxBank: { banks: [] },
+    mails: { sandbox: {} },
+  } as unknown as CheckoutOptions;
+  return createCheckout(options).router.stack.flatMap(routesOf);
 }

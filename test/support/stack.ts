@@ -42,6 +42,8 @@ export const QUICK = {
   RATE_LIMIT_KEY: '1000000',
   RATE_LIMIT_CHECKOUT_KEY: '1000000',
   RATE_LIMIT_ADDRESS: '1000000',
+  SANDBOX_ORDERS_PER_DAY: '1000000',
+  SANDBOX_ORDER_BYTES_PER_DAY: '1000000000000',
 };
 
 /** The service that test files share: see `useSharedStack`. */

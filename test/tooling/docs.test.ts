@@ -8,7 +8,7 @@ const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(p
 const docs = readdirSync(path.join(PACKAGE_ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
-const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...docs];
+const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...docs];
 const { version } = JSON.parse(read('package.json')) as { version: string };
 
 /** A heading's anchor on GitHub. */

@@ -210,7 +210,7 @@ describe('load balancers', () => {
     expect(compose.services['temporal-ui'].ports).toBeUndefined();
     expect(compose.services.proxy.ports).toContain('127.0.0.1:${TEMPORAL_UI_PORT:-8233}:8233');
     const [frontend] = matches(read('deploy/haproxy.cfg'), /^frontend temporal-ui\n((?: .*\n)*)/gm);
-    expect(frontend).toContain('bind :8233\n');
+    expect(frontend).toContain('bind :::8233 v4v6\n');
     expect(frontend).toContain(
       'http-request deny deny_status 403 unless { req.hdr(host),host_only -i 127.0.0.1 localhost }\n',
     );
@@ -256,7 +256,8 @@ describe('the image', () => {
 });
 
 describe('deploy/pin-images.sh', () => {
-  const FILES = ['docker-compose.yml', 'Dockerfile', 'deploy/pin-images.sh'];
+  const COMPOSE = 'deploy/hosts/compose.yml';
+  const FILES = ['docker-compose.yml', COMPOSE, 'Dockerfile', 'deploy/pin-images.sh'];
   let folder: string;
   const copy = (file: string): string => readFileSync(path.join(folder, file), 'utf8');
   const imagesOf = (text: string): string[] =>
@@ -284,12 +285,14 @@ describe('deploy/pin-images.sh', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   test('pins every image that is pulled, and renews the digests when it runs again', () => {
-    const tags = imagesOf(copy('docker-compose.yml') + copy('Dockerfile')).map((image) => image.split('@')[0]!);
+    const tags = imagesOf(copy('docker-compose.yml') + copy(COMPOSE) + copy('Dockerfile')).map(
+      (image) => image.split('@')[0]!,
+    );
     for (const digit of ['a', 'b']) {
       const digest = `sha256:${digit.repeat(64)}`;
       pin(digest);
-      const pinned = imagesOf(copy('docker-compose.yml') + copy('Dockerfile'));
-      expect(pinned).toEqual(tags.map((tag) => (tag === 'order-service:local' ? tag : `${tag}@${digest}`)));
+      const pinned = imagesOf(copy('docker-compose.yml') + copy(COMPOSE) + copy('Dockerfile'));
+      expect(pinned).toEqual(tags.map((tag) => (tag.includes('order-service:local') ? tag : `${tag}@${digest}`)));
     }
   });
 

@@ -4,10 +4,12 @@ import type {
   CreatedOrderBody,
   NewAccountWebhookEndpoint,
   NewOrder,
+  NewPortalSession,
   NewWebhookHeaders,
   Order,
   OrderFilter,
   PaymentTerm,
+  PortalSession,
   RepaymentExample,
   ResentWebhooks,
   RotatedWebhookSecret,
@@ -152,6 +154,10 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     /** Sets the account's own webhook URL and the addresses that it replaces. Later attempts use it, resends included. */
     setWebhookEndpoint: (endpoint: NewAccountWebhookEndpoint): Promise<AccountWebhookEndpoint> =>
       data('PUT', `${seller}/webhook_endpoint/`, { body: { data: endpoint } }),
+
+    /** Returns a link to the seller's page, for a person who is signed in to your back office. */
+    createPortalSession: (session: NewPortalSession = {}): Promise<PortalSession> =>
+      data('POST', `${seller}/portal_session/`, { body: { data: session }, idempotent: false }),
 
     /** Replaces the static headers of webhooks. An empty array removes them. No call returns their values. */
     setWebhookHeaders: (webhookHeaders: NewWebhookHeaders): Promise<WebhookHeaders> =>

@@ -222,6 +222,21 @@ export interface NewWebhookHeaders {
   headers: { name: string; value: string }[];
 }
 
+/** A person who will use the seller's page. */
+export interface NewPortalSession {
+  /** For the audit log. */
+  user?: string | null | undefined;
+  read_only?: boolean | null | undefined;
+}
+
+export interface PortalSession {
+  /** Redirect the person to it. It works once, for ten minutes. */
+  url: string;
+  expires_at: string;
+  user: string | null;
+  read_only: boolean;
+}
+
 export interface WebhookHeaders {
   origin: string;
   /** In lower case. */
@@ -288,6 +303,7 @@ export type ProblemCode = Open<
   | 'payload_too_large'
   | 'precondition_failed'
   | 'rate_limited'
+  | 'quota_exceeded'
   | 'resend_in_progress'
   | 'sandbox_only'
   | 'service_unavailable'

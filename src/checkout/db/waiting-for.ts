@@ -18,8 +18,13 @@ interface OpenCheckout {
 /**
  * Returns what each open order waits for, in words, by its id. Closed orders are left out. On an operator's own checkout,
  * only its status is known.
+ * @param format of a time; default: ISO 8601 in UTC, to the second
  */
-export async function waitingFor(db: DbClient, orderIds: readonly string[]): Promise<Map<string, string>> {
+export async function waitingFor(
+  db: DbClient,
+  orderIds: readonly string[],
+  format = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`,
+): Promise<Map<string, string>> {
   const { rows } = await db.query<OpenCheckout>(
     `select o.id, o.status, a.payment_term as term, a.submitted_at as "submittedAt", a.referred_at as "referredAt",
        a.action_url is not null as acts, a.decision, a.agreed_at as "agreedAt", p.status as payment,
@@ -29,10 +34,10 @@ export async function waitingFor(db: DbClient, orderIds: readonly string[]): Pro
      where o.id = any($1::uuid[]) and o.status in ('CREATED', 'PENDING', 'APPROVED')`,
     [orderIds],
   );
-  return new Map(rows.map((checkout) => [checkout.id, inWords(checkout)]));
+  return new Map(rows.map((checkout) => [checkout.id, inWords(checkout, (time) => (time ? format(time) : ''))]));
 }
 
-function inWords(checkout: OpenCheckout): string {
+function inWords(checkout: OpenCheckout, at: (time: Date | null) => string): string {
   const { status, term, submittedAt, referredAt, acts, decision, agreedAt, payment } = checkout;
   if (payment === 'pending') return `the customer approves the payment at the bank since ${at(checkout.startedAt)}`;
   if (payment === 'processing') return `the bank confirms the payment since ${at(checkout.approvedAt)}`;
@@ -47,6 +52,3 @@ function inWords(checkout: OpenCheckout): string {
   if (term === 'PAY_NOW') return 'the customer has not chosen a bank';
   return term === 'PAY_LATER' ? 'the customer has not applied' : 'the customer has not chosen';
 }
-
-/** ISO 8601 in UTC, to the second. */
-const at = (time: Date | null): string => `${time?.toISOString().slice(0, 19) ?? ''}Z`;

@@ -9,10 +9,10 @@ export type FormErrors = Partial<FormValues>;
 
 const MAX_TURNOVER_PENCE = 1e12;
 /**
- * Companies House formats: eight digits, or two letters and six digits. Some old numbers start or end with R, and those
- * of societies end with RS.
+ * Eight characters, at least four of them digits: Companies House has dozens of prefixes, and letters at the end of some
+ * numbers (SL00911A, IP12345R, SP1234RS). Whether a company has the number is the lender's question.
  */
-const COMPANY_NUMBER = /^(?!0{8})(\d{8}|[A-Z]{2}\d{5}[\dR]|R\d{7}|(IP|RS|SP)[\dA-Z]{6})$/;
+const COMPANY_NUMBER = /^(?!0{8})(?=(?:[A-Z]*\d){4})[A-Z\d]{8}$/;
 /** Allows commas and spaces between thousands only, because `12500,00` is ambiguous. */
 const POUNDS = /^(\d{1,12}|\d{1,3}([ ,]\d{3}){1,3})(\.\d{1,2})?$/;
 

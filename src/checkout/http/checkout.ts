@@ -17,13 +17,14 @@ import type { ErrorPage } from '../pages/error-page';
 import * as errors from '../pages/error-page';
 import { type ProviderSettings, createProviderDetails } from '../pages/provider-details';
 import type { PayLinkLimits } from './read-request';
+import { createRouteTools } from './route-tools';
 import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from '../sandbox/sandbox-bank-routes';
 import { sandboxMailRoutes } from '../sandbox/sandbox-mail-routes';
 import { setSecurityHeaders } from '../../html/send-page';
 import { sendPage } from './send-page';
 
-interface CheckoutOptions {
+export interface CheckoutOptions {
   deps: CheckoutDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
   /** Throws a Problem if the headers are too large. */
@@ -40,12 +41,20 @@ interface CheckoutOptions {
 }
 
 const CHECKOUT_PATH = /^\/pay(\/|$)/;
+/** A pay link with the end of the sentence that it was copied from. */
+const PASTED = /^(\/pay\/[0-9a-f-]{36})\/?[).,]+\/?$/i;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
-export function createCheckout(options: CheckoutOptions): Middleware<State> {
+export function createCheckout(options: CheckoutOptions): Middleware<State> & { router: Router<State> } {
   const { deps, limits, settings, sandboxBank, mails } = options;
   const { applicationRetentionMs: retentionMs } = settings;
-  const providerDetailsOf = createProviderDetails(deps.checkoutBaseUrl, deps.payments, options.lenders, settings);
+  const providerDetailsOf = createProviderDetails(
+    deps.checkoutBaseUrl,
+    deps.payments,
+    options.lenders,
+    settings,
+    deps.log,
+  );
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
   const readSecret = cacheSuccess(options.readSecret);
@@ -55,11 +64,12 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, forms, pathPrefix).routes());
-  router.use(sampleDocumentRoutes(pathPrefix).routes());
   if (mails.sandbox) router.use(sandboxMailRoutes(deps.db, pathPrefix).routes());
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const parts = { deps, forms, identity, providerDetailsOf, limits, pathOf, retentionMs, mails, readSecret };
-  router.use(checkoutRoutes(parts).routes());
+  const tools = createRouteTools(parts);
+  router.use(sampleDocumentRoutes(tools).routes());
+  router.use(checkoutRoutes(tools).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
   const find = (ctx: Context): unknown =>
@@ -83,12 +93,17 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
     throw error;
   }
 
-  return async (ctx, next) => {
+  const handle: Middleware<State> = async (ctx, next) => {
     if (!CHECKOUT_PATH.test(ctx.path)) {
       await next();
       return;
     }
     setSecurityHeaders(ctx, isHttps);
+    const [, link] = PASTED.exec(ctx.path) ?? [];
+    if (link !== undefined) {
+      ctx.redirect(`${pathPrefix}${link}/`);
+      return;
+    }
     try {
       if (isUuid(ctx.path.split('/')[2] ?? '')) await serve(ctx).catch((error: unknown) => countMistake(ctx, error));
       else {
@@ -106,6 +121,8 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
       sendPage(ctx, errors.errorPage(page, ctx.state.layout?.path));
     }
   };
+  // As the middleware of a router has it: tests call every route.
+  return Object.assign(handle, { router });
 }
 
 /** Caches the first value that was read; failures are not cached. */

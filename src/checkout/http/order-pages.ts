@@ -97,12 +97,14 @@ export async function details(
   const providerDetails = parts.providerDetailsOf(order);
   const context = await formContext(parts, ctx, checkout);
   const isRetry = checkoutState(checkout) === 'retry';
+  const today = londonDate(new Date());
   const shown = alert ?? (isRetry && !errors ? notProcessed(providerDetails.lenderName) : undefined);
   return detailsPage({
     ...context,
     order,
     providerDetails,
-    quote: providerDetails.quote(order, londonDate(new Date())),
+    quote: providerDetails.quote(order, today),
+    today,
     values: values ?? valuesOf(isRetry ? application : undefined),
     errors: errors ?? {},
     ...(shown && { alert: shown }),

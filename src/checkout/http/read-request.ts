@@ -1,9 +1,9 @@
 import type { Context } from './context';
 import { findApplicant } from '../db/applications';
+import { isProblem } from '../../contracts/problem';
 import type { MailAccounts } from '../../mail/mailer';
 import type { Order } from '../../domain/order';
 import { isUuid } from '../../domain/text';
-import { checkPayment } from '../use-cases/customer-payments';
 import type { Checkout } from '../domain/checkout';
 import { type CheckoutDependencies, readCheckout } from '../use-cases/read-checkout';
 import { notFound } from '../order-core';
@@ -77,16 +77,15 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
   const readLatest = ({ payLinkId, sellerId }: PayLink): Promise<Checkout> =>
     reads.run(sellerId, () => readCheckout(deps, payLinkId));
 
-  /**
-   * Prepares what was read for the pages. If the result of a payment is not known, asks the bank first, and completes an
-   * order that is paid.
-   */
-  async function prepare(ctx: Context, stored: Checkout): Promise<Checkout> {
-    ctx.state.orderId = stored.order.id;
-    const checkout = (await checkPayment(deps, stored)) ? await readLatest(stored.order) : stored;
-    const { order, branding } = checkout;
-    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
+  /** Prepares what was read for the pages. */
+  function prepare(ctx: Context, checkout: Checkout): Checkout {
+    ctx.state.orderId = checkout.order.id;
+    setLayout(ctx, checkout);
     return checkout;
+  }
+
+  function setLayout(ctx: Context, { order, branding }: Checkout): void {
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
   }
 
   /**
@@ -107,10 +106,20 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
     const payLink = await lookUp(ctx, (found) => Promise.resolve(found));
     const form = forms.readVerifiedForm(ctx, payLink.payLinkId);
     await Promise.allSettled([form]);
-    const checkout = await prepare(ctx, await readLatest(payLink));
+    const checkout = prepare(ctx, await readLatest(payLink));
     // Throws here, so that the error page has the order's layout.
     return { checkout, ...(await form) };
   }
 
-  return { lookUp, loadCheckout, readForm, readLatest };
+  /** Shows an order's layout around a page that is not one of its own, if there is such an order. */
+  async function loadLayout(ctx: Context, payLinkId: string): Promise<void> {
+    Object.assign(ctx.params as object, { payLinkId });
+    try {
+      setLayout(ctx, await lookUp(ctx, (found) => readCheckout(deps, found.payLinkId)));
+    } catch (error) {
+      if (!isProblem(error, 'not_found')) throw error;
+    }
+  }
+
+  return { lookUp, loadCheckout, loadLayout, readForm, readLatest };
 }

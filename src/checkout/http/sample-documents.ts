@@ -4,6 +4,7 @@ import { isUuid } from '../../domain/text';
 import { html } from '../../html/html';
 import { type Page, SANDBOX_NOTICE } from '../pages/layout';
 import { SAMPLE_DOCUMENTS } from '../pages/provider-details';
+import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
 /** Samples, for a sandbox only: what each document has to contain. */
@@ -39,8 +40,8 @@ const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly strin
   },
 };
 
-/** @param pathPrefix the path in front of `/pay/` in public addresses; usually empty */
-export function sampleDocumentRoutes(pathPrefix: string): Router<State> {
+/** With the shop's name and colour, if the link states the order. */
+export function sampleDocumentRoutes({ pathOf, loadLayout }: Pick<RouteTools, 'pathOf' | 'loadLayout'>): Router<State> {
   const router = new Router<State>({ prefix: SAMPLE_DOCUMENTS, sensitive: true });
   for (const [name, { title, points }] of Object.entries(DOCUMENTS)) {
     const pageFor = (payLinkId: unknown): Page => ({
@@ -53,10 +54,14 @@ export function sampleDocumentRoutes(pathPrefix: string): Router<State> {
         </ul>
         ${
           // Apps that open links in their own window may show no other way back.
-          isUuid(payLinkId) && html`<a class="button" href="${pathPrefix}/pay/${payLinkId}/">Back to your order</a>`
+          isUuid(payLinkId) && html`<a class="button" href="${pathOf(payLinkId)}/">Back to your order</a>`
         }`,
     });
-    router.get(`/${name}`, (ctx) => sendPage(ctx, pageFor(ctx.query.order)));
+    router.get(`/${name}`, async (ctx) => {
+      const { order } = ctx.query;
+      if (isUuid(order)) await loadLayout(ctx, order);
+      sendPage(ctx, pageFor(order));
+    });
   }
   return router;
 }

@@ -57,7 +57,11 @@ export const checkOffer = (offer: unknown, amountPence: number): Offer => parse(
 /** As `checkAnswer`, for the URL of a bank's page. */
 export const checkPage = (url: unknown, returnUrl: string): string => parse(pageFor(returnUrl), url);
 
-const settlement = z.object({ reference: printableText(255), feePence: z.int().nonnegative(), payoutDate: z.iso.date() });
+const settlement = z.object({
+  reference: printableText(255),
+  feePence: z.int().nonnegative(),
+  payoutDate: z.iso.date(),
+});
 
 /** As `checkAnswer`, for a settlement; undefined if it is not known yet. */
 export const checkSettlement = (value: unknown): Settlement | undefined => parse(settlement.optional(), value);

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
 import { REMOTE_BUCKETS, beginAtZero, counter, histogram, trackFailures } from '../../telemetry/metrics';
 import type { Settlement } from '../../domain/order';
-import { type AccountMode, guardCall, loggedFor, remedyFor } from '../guard-call';
-import { checkAnswer, checkSettlement } from './check-answer';
+import type { Offer } from '../domain/application';
+import { type AccountMode, describe, guardCall, loggedFor, remedyFor } from '../guard-call';
+import { checkAnswer, checkOffer, checkSettlement } from './check-answer';
 import {
   type AgreedApplication,
+  type Lender,
   type LenderAnswer,
   type LenderApplication,
   type Lenders,
@@ -79,6 +81,21 @@ export function guardLenders(
       end();
     }
   };
+}
+
+/** Asks a lender for the repayments of an amount; undefined if its adapter fails, or quotes what cannot be right. */
+export function quoteOf(
+  lender: Lender,
+  order: Parameters<Lender['quote']>[0],
+  today: string,
+  log: Logger,
+): Offer | undefined {
+  try {
+    return checkOffer(lender.quote(order, today), order.amountPence);
+  } catch (error) {
+    log.error({ error: describe(error) }, "the lender's adapter quoted no valid repayments");
+    return undefined;
+  }
 }
 
 /** Asks the lender of an account for a settlement. @throws LenderUnavailable */

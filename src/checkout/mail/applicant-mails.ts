@@ -54,7 +54,7 @@ const MAILS: Record<DueMail['kind'], (options: MailOptions, at: Date) => Body> =
     const { applicant } = application?.submitted ?? {};
     const agreedAt = application?.agreedAt ?? new Date();
     const offer = offerOf(application);
-    const promotion = describePromotion(offer);
+    const promotion = describePromotion(offer, londonDate(agreedAt));
     return {
       subject: 'Your order is complete: your repayments',
       parts: [

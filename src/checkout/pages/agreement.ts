@@ -55,7 +55,7 @@ export function agreementPage(options: AgreementOptions): Page {
       <p>
         When you agree, ${lenderName} pays ${order.sellerName}, and your order is complete. You repay ${lenderName}.
       </p>
-      ${costBox(order, offer, 'What you agree to', [
+      ${costBox(order, offer, today, 'What you agree to', [
         ['Lender', lenderName],
         ...(applicant ? [['Borrower', `${applicant.businessName}, company ${applicant.companyNumber}`] as const] : []),
       ])}

@@ -75,7 +75,7 @@ export function withError({
 }
 
 /** Customers can return from their bank in another browser, which may know the result, but not the bank. */
-function message({ lastPayment, isApplicant, providerDetails }: BankOptions): Html | false {
+function message({ lastPayment, isApplicant, providerDetails, canPayLater }: BankOptions): Html | false {
   if (!lastPayment) return false;
   const bank = isApplicant ? bankName(providerDetails, lastPayment.bank) : undefined;
   const atBank = bank === undefined ? '' : ` at ${bank}`;
@@ -92,5 +92,11 @@ function message({ lastPayment, isApplicant, providerDetails }: BankOptions): Ht
       bank to try again.
     </p>`;
   const text = what[status === 'refused' || status === 'refunded' ? status : 'other'];
-  return html`<p class="message" role="status">${text} Choose a bank to try again.</p>`;
+  const help =
+    status === 'refused'
+      ? 'Often the amount is above a daily limit: ask your bank to raise it, or choose another bank.'
+      : 'Choose a bank to try again.';
+  return html`<p class="message" role="status">
+    ${text} ${help} ${canPayLater && 'You can also select “Pay later instead”.'}
+  </p>`;
 }

@@ -3,7 +3,7 @@ import { formatPence } from '../../domain/money';
 import { londonDate } from '../domain/calendar';
 import type { Checkout } from '../domain/checkout';
 import { PAYMENT_TERM_LABELS, formatDateTime } from './format';
-import { type Html, html } from '../../html/html';
+import { type Html, html, row } from '../../html/html';
 import { type Page, externalLink } from './layout';
 import { type ProviderDetails, bankName } from './provider-details';
 import { repaymentSchedule } from './offer';
@@ -46,14 +46,10 @@ export function completePage({ checkout, providerDetails, elsewhere, redirect }:
         ${bank !== undefined && `${bank} paid it from your account.`}
       </p>
       <dl>
-        <dt>Order reference</dt>
-        <dd>${order.reference}</dd>
-        <dt>Completed</dt>
-        <dd>${formatDateTime(completedAt)}</dd>
+        ${row('Order reference', order.reference)} ${row('Completed', formatDateTime(completedAt))}
         ${
           paymentTerm &&
-          html`<dt>Payment method</dt>
-            <dd>${PAYMENT_TERM_LABELS[paymentTerm]}${provider !== undefined && `, ${provider}`}</dd>`
+          row('Payment method', `${PAYMENT_TERM_LABELS[paymentTerm]}${provider === undefined ? '' : `, ${provider}`}`)
         }
       </dl>
       ${
@@ -87,7 +83,7 @@ export function redirectPage(options: CompleteOptions, path: string): Page {
   const afterSeconds = REDIRECT_SECONDS[repaymentsAgreedAt(options.checkout) ? 'withSchedule' : 'withoutSchedule'];
   // Announced first, so that nobody is taken away in the middle of reading (WCAG 2.2, 2.2.1).
   const note = html`<p class="message">
-    You return to ${order.sellerName} in ${afterSeconds} seconds. <a href="${path}/">Stay on this page</a>
+    This page takes you back to ${order.sellerName} in a moment. <a href="${path}/">Stay on this page</a>
   </p>`;
   // Not an HTTP redirect of the form: `form-action` also applies to the redirects of the seller's site that follow.
   return {

@@ -50,8 +50,10 @@ const TITLE = 'About your business';
 export interface DetailsOptions extends FormContext {
   order: Order;
   providerDetails: ProviderDetails;
-  /** The repayments that an approved customer is offered. */
-  quote: Offer;
+  /** The repayments that an approved customer is offered; undefined if the lender quotes none. */
+  quote: Offer | undefined;
+  /** The calendar date that the repayments count from. */
+  today: string;
   values: FormValues;
   errors: FormErrors;
   /** Why the application could not be submitted or processed. */
@@ -76,7 +78,7 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, quote, values, errors, alert, replaces, withdraw, retentionDays, elsewhere } = options;
+  const { order, quote, today, values, errors, alert, replaces, withdraw, retentionDays, elsewhere } = options;
   const { lenderName, privacyUrl } = options.providerDetails;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
@@ -92,7 +94,7 @@ export function detailsPage(options: DetailsOptions): Page {
     step: 'Your application',
     errors: [...(alert ? [{ message: alert.text }] : []), ...fieldErrors],
     content: html`<h1>${TITLE}</h1>
-      <p>Payment method: Pay later, ${describePayments(quote)}.</p>
+      <p>Payment method: Pay later${quote && `, ${describePayments(quote)}`}.</p>
       ${order.sandbox && testCustomers()}
       ${form(
         options,
@@ -106,7 +108,7 @@ export function detailsPage(options: DetailsOptions): Page {
           <button>Submit application</button>
           ${order.allowedPaymentTerms.includes('PAY_NOW') && switchButton(options, 'PAY_NOW')}`,
       )}
-      ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)} ${elsewhere} ${withdraw}`,
+      ${quote && costBox(order, quote, today, `Cost of Pay later with ${lenderName}`)} ${elsewhere} ${withdraw}`,
   };
 }
 

@@ -40,6 +40,8 @@ export interface RadioOption {
   label: string;
   /** Lines below the label. */
   lines: readonly (string | Html)[];
+  /** Shown below while the option is chosen, or always by browsers that cannot select by that. */
+  details?: Html;
 }
 
 /**
@@ -56,22 +58,25 @@ export function radioGroup(
     <legend>${legend}</legend>
     ${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}
     ${options.map(
-      ({ value, label, lines }) =>
-        html`<label class="option">
-          <input
-            type="radio"
-            name="${name}"
-            id="${value}"
-            value="${value}"
-            required
-            ${chosen === value && html`checked`}
-            ${error !== undefined && html`aria-describedby="${name}-error"`}
-          />
-          <span>
-            <strong>${label}</strong>
-            ${lines.map((line) => html`<span>${line}</span>`)}
-          </span>
-        </label>`,
+      ({ value, label, lines, details }) =>
+        html`<div class="option">
+          <label>
+            <input
+              type="radio"
+              name="${name}"
+              id="${value}"
+              value="${value}"
+              required
+              ${chosen === value && html`checked`}
+              ${error !== undefined && html`aria-describedby="${name}-error"`}
+            />
+            <span>
+              <strong>${label}</strong>
+              ${lines.map((line) => html`<span>${line}</span>`)}
+            </span>
+          </label>
+          ${details}
+        </div>`,
     )}
   </fieldset>`;
 }

@@ -1,5 +1,5 @@
 import { type Offer, totalPence } from '../domain/application';
-import { monthsAfter } from '../domain/calendar';
+import { daysAfter, londonDate, monthsAfter } from '../domain/calendar';
 import { formatPence } from '../../domain/money';
 import type { PaymentTerm } from '../../domain/order';
 
@@ -17,9 +17,10 @@ export function formatDate(date: string | Date): string {
   return DATE.format(new Date(date));
 }
 
-/** As `formatDate`, without the year: `31 January`. */
-function formatDay(date: string | Date): string {
-  return DAY.format(new Date(date));
+/** As `formatDate`, without the year if it is the current one: `31 January`. @param today a calendar date */
+function formatDay(date: string | Date, today: string): string {
+  const day = new Date(date);
+  return (londonDate(day).slice(0, 4) === today.slice(0, 4) ? DAY : DATE).format(day);
 }
 
 /** London time, such as `31 January 2027 at 14:05 GMT`. */
@@ -27,14 +28,14 @@ export function formatDateTime(at: string | Date): string {
   return `${formatDate(at)} at ${TIME.format(new Date(at))}`;
 }
 
-/** London time of a deadline, such as `31 January, 14:05 GMT`. */
-export function formatDeadline(at: string | Date): string {
-  return `${formatDay(at)}, ${TIME.format(new Date(at))}`;
+/** London time of a deadline, such as `31 January, 14:05 GMT`, with the year if it is not the current one. */
+export function formatDeadline(at: string | Date, now = new Date()): string {
+  return `${formatDay(at, londonDate(now))}, ${TIME.format(new Date(at))}`;
 }
 
 export const PAYMENT_TERM_LABELS: Record<PaymentTerm, string> = { PAY_NOW: 'Pay now', PAY_LATER: 'Pay later' };
 
-/** The repayments in one line: `3 monthly payments of £411.50`, or `3 monthly payments: 2 of £411.50, then £424.66`. */
+/** The repayments in one line: `3 monthly payments of £411.50`, or `3 monthly payments: 2 of £411.51, then £411.53`. */
 export function describePayments({ instalments }: Offer): string {
   const amounts = instalments.map(({ amountPence }) => amountPence);
   const [first = 0, ...rest] = amounts;
@@ -52,14 +53,17 @@ export function describeCost(offer: Offer, amountPence: number, today: string): 
   const rate = offer.annualInterest === undefined ? '' : ` (${offer.annualInterest}% a year)`;
   const interest = interestPence === 0 ? '0% interest' : `${formatPence(interestPence)} interest${rate}`;
   const firstMonth = offer.instalments[0]?.dueInMonths ?? 1;
-  return `${interest}, first due ${formatDay(monthsAfter(today, firstMonth))}`;
+  return `${interest}, first due ${formatDay(monthsAfter(today, firstMonth), today)}`;
 }
 
-/** `Spring offer: no interest for the first 30 days` */
-export function describePromotion({ promotion }: Offer): string | undefined {
+/**
+ * `Spring offer: no interest until 31 January`
+ * @param today the calendar date that interest starts on
+ */
+export function describePromotion({ promotion }: Offer, today: string): string | undefined {
   if (!promotion) return undefined;
-  const { name, interestFreeDays: days } = promotion;
-  return `${name}: no interest for the first ${days === 1 ? 'day' : `${days} days`}`;
+  const { name, interestFreeDays } = promotion;
+  return `${name}: no interest until ${formatDay(daysAfter(today, interestFreeDays), today)}`;
 }
 
 export function formatTotal(offer: Offer): string {

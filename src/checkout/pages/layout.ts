@@ -130,8 +130,8 @@ function footer({ order, branding, providerDetails }: LayoutContext, page: Page)
     ${
       canFinishLater &&
       html`<p>
-        <a href="${wayBack(order, branding)}">Return to ${sellerName}</a>. You can finish this order later with the same
-        link.
+        You can finish this order later with the same link.
+        <a href="${wayBack(order, branding)}">Return to ${sellerName}</a>
       </p>`
     }
     ${

@@ -3,48 +3,32 @@ import { type Instalment, type Offer, totalPence } from '../domain/application';
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
 import { describePromotion, formatDate, formatTotal } from './format';
-import { type Html, html } from '../../html/html';
+import { type Html, html, row } from '../../html/html';
 
 /** More than a double has digits. */
 const HALVINGS = 60;
 const PERCENT = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
 
-const TOTAL = 'Total to repay';
 const APR = html`<abbr title="annual percentage rate">APR</abbr>`;
 
 /**
  * What paying later costs: amount, interest, APR, the applied promotion and the total.
+ * @param today the calendar date that the repayments count from
  * @param parties names to show above the cost, with their roles
  */
 export function costBox(
   { amountPence }: Order,
   offer: Offer,
+  today: string,
   heading: string,
   parties: readonly (readonly [role: string, name: string])[] = [],
 ): Html {
-  const promotion = describePromotion(offer);
+  const promotion = describePromotion(offer, today);
   return html`<section class="cost">
     <h2>${heading}</h2>
     ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}
-    ${
-      parties.length > 0 &&
-      html`<dl class="parties">
-        ${parties.map(
-          ([role, name]) =>
-            html`<dt>${role}</dt>
-              <dd>${name}</dd>`,
-        )}
-      </dl>`
-    }
-    <dl>
-      ${costRows({ amountPence }, offer).map(([label, value]) =>
-        label === TOTAL
-          ? html`<dt class="total">${label}</dt>
-              <dd class="total">${value}</dd>`
-          : html`<dt>${label === 'APR' ? APR : label}</dt>
-              <dd>${value}</dd>`,
-      )}
-    </dl>
+    ${parties.length > 0 && html`<dl class="parties">${parties.map(([role, name]) => row(role, name))}</dl>`}
+    <dl>${costRows({ amountPence }, offer).map(([label, value]) => row(label === 'APR' ? APR : label, value))}</dl>
   </section>`;
 }
 
@@ -55,7 +39,7 @@ export function costRows({ amountPence }: Pick<Order, 'amountPence'>, offer: Off
     ['Amount', formatPence(amountPence)],
     [`Interest${rate > 0 ? ` at ${rate}% a year` : ''}`, formatPence(totalPence(offer) - amountPence)],
     ['APR', `${PERCENT.format(annualPercentageRate(amountPence, instalments))}%`],
-    [TOTAL, formatTotal(offer)],
+    ['Total to repay', formatTotal(offer)],
   ];
 }
 

@@ -44,6 +44,6 @@ export function withdrawForm(context: FormContext, sellerName: string, decision:
   const reason = decision === 'failed' ? 'could not be processed' : 'was not approved';
   return html`<hr />
     <h2>Do not want to continue?</h2>
-    <p>Cancel your application. The order then ends, and we tell ${sellerName} that the application ${reason}.</p>
-    ${form(context, 'withdraw', html`<button class="secondary">Cancel my application</button>`)}`;
+    <p>End this order. We then tell ${sellerName} that the application ${reason}.</p>
+    ${form(context, 'withdraw', html`<button class="secondary">End this order</button>`)}`;
 }

@@ -1,10 +1,15 @@
+import type { Logger } from 'pino';
 import type { Order } from '../../domain/order';
+import type { Offer } from '../domain/application';
+import { quoteOf } from '../lender/guard-lenders';
 import type { Lender } from '../lender/lender';
 import type { Bank, PaymentProvider, PaymentProviders } from '../payments/payment-provider';
 
 /** What the pages state about the lender, the banks and the service's documents. */
-export interface ProviderDetails extends Pick<Lender, 'quote' | 'reviewTime'> {
+export interface ProviderDetails extends Pick<Lender, 'reviewTime'> {
   lenderName: string;
+  /** As the lender's, or undefined if it fails. */
+  quote: (...order: Parameters<Lender['quote']>) => Offer | undefined;
   /** Who takes payments; undefined if nobody does. */
   payNow: Pick<PaymentProvider, 'name' | 'regulation' | 'banks'> | undefined;
   privacyUrl: string;
@@ -41,6 +46,7 @@ export function createProviderDetails(
   payments: PaymentProviders,
   lenders: { sandbox: Lender; live?: Lender | undefined },
   { lenderName, privacyUrl, termsUrl, creditAgreementUrl }: ProviderSettings,
+  log: Logger,
 ): ProviderDetailsOf {
   const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
   return ({ sandbox, payLinkId }) => {
@@ -51,7 +57,7 @@ export function createProviderDetails(
     return {
       lenderName,
       payNow: sandbox ? payments.sandbox : payments.live,
-      quote: (order, today) => lender.quote(order, today),
+      quote: (order, today) => quoteOf(lender, order, today, log),
       reviewTime: lender.reviewTime,
       privacyUrl: linkTo('privacy', privacyUrl),
       termsUrl: linkTo('terms', termsUrl),

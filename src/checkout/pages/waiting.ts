@@ -6,8 +6,8 @@ import type { ProviderDetails } from './provider-details';
 
 const REFRESH_SECONDS = 5;
 const SLOW_REFRESH_SECONDS = 30;
-/** From then on the page states that the wait is longer than usual. */
-const LONG_WAIT_MS = 30_000;
+/** A page that is loaded later states that the wait is longer than usual: it is shown 15 s after the start at the latest. */
+const LONG_WAIT_MS = 10_000;
 /** From then on the page reloads less often, because few customers still watch it. */
 const VERY_LONG_WAIT_MS = 90_000;
 

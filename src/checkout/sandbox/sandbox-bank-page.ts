@@ -2,7 +2,7 @@ import type { SandboxPayment } from '../db/sandbox-payments';
 import { formatPence } from '../../domain/money';
 import type { PaymentStatus } from '../domain/payment';
 import { BANK_TEST_CUSTOMERS, describeOutcome } from './test-customers';
-import { type Html, html } from '../../html/html';
+import { type Html, html, row } from '../../html/html';
 import type { Page } from '../pages/layout';
 import { TOKEN_FIELD } from '../../html/forms';
 import { type FormContext, radioGroup } from '../pages/form';
@@ -36,12 +36,8 @@ export function sandboxBankPage(options: SandboxBankOptions): Page {
     content: html`<p class="bank">${bankName}</p>
       <h1>${title}</h1>
       <dl>
-        <dt>To</dt>
-        <dd>${payment.payee}</dd>
-        <dt>Amount</dt>
-        <dd>${formatPence(payment.amountPence)}</dd>
-        <dt>Reference</dt>
-        <dd>${payment.reference}</dd>
+        ${row('To', payment.payee)} ${row('Amount', formatPence(payment.amountPence))}
+        ${row('Reference', payment.reference)}
       </dl>
       ${isOpen ? decisionForm(options) : html`<a class="button" href="${payment.returnUrl}">Back to your order</a>`}`,
   };

@@ -25,7 +25,7 @@ export function sandboxBankRoutes(bank: SandboxBank, forms: Forms, pathPrefix: s
       path: `${pathPrefix}/pay/sandbox-bank/${payment.id}`,
       token: await forms.createToken(ctx, payment.id),
       payment,
-      status: await bank.statusOf(payment.id),
+      status: bank.look(payment),
       bankName: bank.banks.find(({ id }) => id === payment.bank)?.name ?? 'Sandbox bank',
       isMissing,
     });

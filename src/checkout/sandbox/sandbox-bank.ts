@@ -18,6 +18,8 @@ const UNDECIDED: readonly string[] = ['abandoned'] satisfies BankOutcome[];
 /** The payment provider for tests: three banks, and a page at each that asks which test customer approves. */
 export interface SandboxBank extends PaymentProvider {
   find(id: string): Promise<SandboxPayment | undefined>;
+  /** The status for the bank's own page. Unlike `statusOf`, it does not cancel a payment that nobody has approved in time. */
+  look(payment: SandboxPayment): PaymentStatus;
   /** Records what a test customer does on the bank's page. Later decisions are ignored. */
   decide(id: string, customer: BankOutcome | typeof CANCELLED_AT_BANK): Promise<void>;
 }
@@ -56,6 +58,7 @@ export function createSandboxBank(store: SandboxPaymentStore, pageUrl: string, d
       return sandboxSettlement(id, payment.details.amountPence, new Date(Date.now() - payment.decidedMs));
     },
     find: (id) => store.find(id),
+    look: (payment) => statusNow(payment, delayMs),
     decide: (id, customer) => store.decide(id, customer),
   };
 }

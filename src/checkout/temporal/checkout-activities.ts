@@ -15,7 +15,7 @@ import {
   isFinal,
 } from '../../domain/order';
 import { type AskForSettlement, type CallLender, LenderBusy } from '../lender/guard-lenders';
-import { holdExpiry } from '../use-cases/hold-expiry';
+import { PAID_HOLD_MS, REPORT_WITHIN_MS, holdExpiry } from '../use-cases/hold-expiry';
 import { LenderUnavailable } from '../lender/lender';
 import type { OrderCore } from '../order-core';
 import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../payments/payment-provider';
@@ -70,7 +70,7 @@ export function createCheckoutActivities(options: CheckoutActivityOptions) {
 
   /** @param waitMs until the next attempt, if it is longer than usual */
   const hold = (order: Order, application: Application | undefined, waitMs?: number): Promise<void> =>
-    holdExpiry({ core }, { order, application }, waitMs);
+    holdExpiry({ core, db }, { order, application }, waitMs);
 
   /** Returns a function that asks who has paid the order here for its settlement; undefined if they name none. */
   async function settlementQuestion(order: Order): Promise<(() => Promise<Settlement | undefined>) | undefined> {
@@ -157,15 +157,26 @@ export function createCheckoutActivities(options: CheckoutActivityOptions) {
       const order = await core.find(orderId);
       const payment = await findLastPayment(db, orderId);
       if (!order || !payment || isFinal(order.status)) return 'the order is closed';
-      if (payment.ageMs < LONGEST_PAYMENT_MS) await hold(order, await findApplication(db, order.id));
+      const application = await findApplication(db, order.id);
+      if (payment.ageMs < LONGEST_PAYMENT_MS) await hold(order, application);
       const status = await refreshPayment({ db, payments, core }, payment).catch(bankFailed);
+      if (status === 'paid') await hold(order, application, PAID_HOLD_MS);
       if (isInProgress(status)) throw askAgain('the bank has not decided yet', checkAfterMs(payment));
       return status;
     },
 
-    /** @returns true if a settlement has to be asked for */
+    /**
+     * Reports a result to the order, which does not expire while that fails.
+     * @returns true if a settlement has to be asked for
+     */
     async reportToOrder(orderId: string, { event, actor, reason, paymentTerm }: CheckoutReport): Promise<boolean> {
-      await core.report(orderId, event, { actor, reason, paymentTerm });
+      try {
+        await core.report(orderId, event, { actor, reason, paymentTerm });
+      } catch (error) {
+        const order = await core.find(orderId);
+        if (order && !isFinal(order.status)) await hold(order, await findApplication(db, orderId), REPORT_WITHIN_MS);
+        throw error;
+      }
       return event === 'completed' && isSettlementAwaited(await core.find(orderId));
     },
 

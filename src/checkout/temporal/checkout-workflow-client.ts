@@ -9,9 +9,15 @@ import {
 import type { checkoutWorkflow, mailWorkflow } from './checkout-workflow';
 import type { Order } from '../../domain/order';
 import type { TemporalCalls } from '../../temporal/calls';
-import { createRunLists } from '../../temporal/list-runs';
+import { type RunKind, createRunLists } from '../../temporal/list-runs';
 
 export { CHECKOUT_TASK_QUEUE };
+
+const CHECKOUT_RUNS: RunKind = {
+  workflowType: 'checkoutWorkflow',
+  idPrefix: CHECKOUT_ID_PREFIX,
+  taskQueue: CHECKOUT_TASK_QUEUE,
+};
 
 type Started = Pick<Order, 'id' | 'sellerId'>;
 
@@ -26,7 +32,7 @@ export function createCheckoutWorkflows(
 ) {
   const { workflow } = client;
   return {
-    ...createRunLists(client, within, { workflowType: 'checkoutWorkflow', idPrefix: CHECKOUT_ID_PREFIX }),
+    ...createRunLists(client, within, CHECKOUT_RUNS),
 
     /** Makes the order's checkout do its next step, now. @throws NothingChanged */
     async proceed(order: Started): Promise<void> {

@@ -4,11 +4,8 @@ import { recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } fr
 import { recordLinkRequest } from '../db/mails';
 import { type Applicant, DECISION_REASONS } from '../domain/application';
 import { type Checkout, canAgree } from '../domain/checkout';
-import { holdExpiry } from './hold-expiry';
+import { REPORT_WITHIN_MS, holdExpiry } from './hold-expiry';
 import { type CheckoutDependencies, isUndecided } from './read-checkout';
-
-/** An agreement or a payment is reported once Temporal is available again: within a day, the order does not expire before. */
-export const REPORT_WITHIN_MS = 86_400_000;
 
 /**
  * Saves how the customer pays and reports `signup_started`. Does nothing if the order is past that step.

@@ -1,14 +1,15 @@
 import { isProblem } from '../../contracts/problem';
+import { readClock } from '../../db/clock';
 import { insertPayment, recordPaymentStatus } from '../db/payments';
 import { expiryOf } from '../domain/expiry';
-import { holdExpiry } from './hold-expiry';
-import { type Payment, isInProgress } from '../domain/payment';
+import { PAID_HOLD_MS, REPORT_WITHIN_MS, holdExpiry } from './hold-expiry';
+import { type Payment, isCurrent, isInProgress } from '../domain/payment';
 import { isFinal } from '../../domain/order';
 import { PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
-import { refreshPayment, reversePayment } from '../payments/settle-payment';
+import { refreshPayment } from '../payments/settle-payment';
 import type { Checkout } from '../domain/checkout';
 import type { CheckoutDependencies } from './read-checkout';
-import { REPORT_WITHIN_MS, proceed } from './application';
+import { proceed } from './application';
 
 /**
  * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has
@@ -24,7 +25,8 @@ export async function createPayment(
 ): Promise<void> {
   const { order, application } = checkout;
   // Otherwise, repeated attempts to pay would hold the expiry for ever.
-  if (expiryOf(order, application, Date.now()) <= Date.now()) return;
+  const now = (await readClock(deps.db)).getTime();
+  if (expiryOf(order, application, now) <= now) return;
   await holdExpiry(deps, checkout);
   if (!(await insertPayment(deps.db, order.id, bank, browser))) return;
   // No worker renews the hold then.
@@ -55,20 +57,17 @@ export async function cancelPayment({ db, payments }: CheckoutDependencies, { pa
 }
 
 /**
- * Asks the payment provider about an order's payment, if its result is not known: completes a paid order, and reverses
- * the payment of a closed one. If the provider or the workflow is unavailable, the workflow and the worker do it later.
+ * Asks the payment provider about the payment of an open order, if its result is not known, and completes a paid order. If
+ * the provider or the workflow is unavailable, the checkout's workflow does it later, as without this call.
  * @returns true if the checkout has to be read again
  */
 export async function checkPayment(deps: CheckoutDependencies, checkout: Checkout): Promise<boolean> {
   const { order, payment } = checkout;
-  if (!payment || !mayChange(order.status, payment)) return false;
+  if (!payment || isFinal(order.status) || !isCurrent(payment.status)) return false;
   try {
-    if (isFinal(order.status)) {
-      await reversePayment(deps, payment);
-      return true;
-    }
     const status = await refreshPayment(deps, payment);
     if (status === 'paid') {
+      await holdExpiry(deps, checkout, PAID_HOLD_MS);
       await deps.core.report(order.id, 'approved', { actor: 'checkout', paymentTerm: 'PAY_NOW' });
       await deps.core.report(order.id, 'completed', { paymentTerm: 'PAY_NOW' });
     } else if (!isInProgress(status)) {
@@ -79,13 +78,7 @@ export async function checkPayment(deps: CheckoutDependencies, checkout: Checkou
   } catch (error) {
     const isExpected = isProblem(error, 'service_unavailable');
     if (!isExpected && !(error instanceof PaymentProviderUnavailable)) throw error;
-    // The bank may have confirmed it.
-    if (isExpected) await holdExpiry(deps, checkout, REPORT_WITHIN_MS);
     deps.log.warn({ order_id: order.id, err: error }, 'a payment could not be checked, retrying later');
     return true;
   }
-}
-
-function mayChange(status: Checkout['order']['status'], payment: Payment): boolean {
-  return isInProgress(payment.status) || (payment.status === 'paid' && status !== 'SUCCESSFUL');
 }

@@ -100,6 +100,7 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
       'idempotency_key_in_progress',
       'idempotency_key_reused',
       'checkout_not_ready',
+      'quota_exceeded',
       'overloaded',
     ],
   },

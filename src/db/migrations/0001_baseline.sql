@@ -23,11 +23,22 @@ create table seller (
   webhook_replaces text[] not null default '{}',
   -- Requests per minute; null if the service's own limit applies.
   rate_limit integer check (rate_limit > 0),
+  -- New orders a day, and their bytes; null if the service's own limits apply.
+  orders_per_day integer check (orders_per_day > 0),
+  bytes_per_day bigint check (bytes_per_day > 0),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
   check (webhook_url is not null or webhook_replaces = '{}'),
   -- For the orders' foreign key.
   unique (id, sandbox)
+);
+
+-- What an account has created on the last day (UTC) on which it created something. API processes add to it every few seconds.
+create table account_usage (
+  seller_id uuid primary key references seller on delete cascade,
+  day date not null,
+  orders bigint not null,
+  bytes bigint not null
 );
 
 -- A key is found by its SHA-256 digest. The key itself is never stored.
@@ -131,6 +142,7 @@ create index orders_by_seller_status on orders (seller_id, status, created_at de
 create index orders_by_reference on orders (reference, seller_id, created_at desc, id desc);
 -- For the deletion of old orders.
 create index orders_closed on orders (sandbox, saved_at) where status in ('SUCCESSFUL', 'UNSUCCESSFUL');
+create index orders_open on orders (id) where status not in ('SUCCESSFUL', 'UNSUCCESSFUL');
 
 -- Orders that are not restored completely: see `behind_version`.
 create index orders_behind on orders (id) where behind_version is not null;

@@ -6,7 +6,7 @@ import type { OldData } from '../../db/old-data';
 import { flushLog, reportOperatorAction } from '../../telemetry/report';
 import type { OrderWorkflows } from '../../temporal/order-workflow-client';
 import { createDeletion } from './delete-old-data';
-import { createLateStarts, createReplacements, createResumes } from './repair-orders';
+import { createDailyLook, createLateStarts, createReplacements, createResumes } from './repair-orders';
 
 /** Actions that are logged at once. */
 const BATCH = 500;
@@ -37,6 +37,7 @@ export function startBackgroundJobs(options: BackgroundOptions): () => Promise<v
       [createLateStarts(options, startAfterMs), intervalMs],
       [createResumes(options), 4 * intervalMs],
       [createReplacements(options), 4 * intervalMs],
+      [createDailyLook(options), 4 * intervalMs],
       [() => logOperatorActions(db, log), intervalMs],
       ...oldData.map((kind) => [createDeletion(db, kind), 4 * intervalMs] as const),
     ],

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
-import { findOrder, findOrdersById, findWaitingOrders, isLeftToDo } from '../../db/find-orders';
+import { findDone, findLeftToDo, findOrder, findOrdersById, findWaitingOrders, isLeftToDo } from '../../db/find-orders';
 import type { Db } from '../../db/pool';
 import { deleteStartRequests, markRowBehind } from '../../db/save-order';
 import { isFinal } from '../../domain/order';
 import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
+import type { ListedRun } from '../../temporal/list-runs';
 import type { OrderWorkflows } from '../../temporal/order-workflow-client';
 import { startDelayMs } from '../start-orders';
 
@@ -13,8 +14,13 @@ const BATCH = 200;
 const AT_ONCE = 4;
 /** How far back a round looks for closed runs: longer than workers are down for a deployment. */
 const LOOK_BACK_MS = 86_400_000;
-/** A run is listed some time after it has closed, and clocks differ. */
+/** A run is listed some time after it has closed, and Temporal's machines differ. */
 const OVERLAP_MS = 5 * 60_000;
+const DAY_MS = 86_400_000;
+/** Open orders, and open runs, of one round of the daily look. */
+const LOOK_AT_ONCE = 200;
+/** Before every id. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** For one call about one order. */
 const TIMEOUT_MS = 5000;
 
@@ -44,39 +50,109 @@ export function createLateStarts({ db, workflows }: Dependencies, ageMs: number)
 
 /**
  * Creates a function that resumes, from their rows, orders whose run was terminated, failed or timed out while
- * something is left to do. A reset terminates a run too: the run that follows it may lack changes. A row of a restored
- * backup, which lacks changes of the run, waits for `reconcile`.
+ * something is left to do. A reset terminates a run too: the run that follows it may lack changes.
  */
-export function createResumes({ db, workflows, log }: Dependencies): () => Promise<void> {
-  let since = Date.now() - LOOK_BACK_MS;
+export function createResumes(deps: Dependencies): () => Promise<void> {
+  const { db, workflows } = deps;
+  let since: number | undefined;
   return async () => {
-    const startedAt = Date.now();
-    await forEach(workflows.findClosedByForce(new Date(since)), async ({ orderId }) => {
-      const order = (await isLeftToDo(db, orderId)) ? await findOrder(db, orderId) : undefined;
-      if (!order) return;
-      const run = await workflows.describe(order.id, TIMEOUT_MS);
-      if (run?.isRunning) {
-        const saved = await workflows.query(order.id, TIMEOUT_MS);
-        // One that has not read the row yet will. The cancel of a closed order is in the row alone.
-        if (!saved || saved.version >= order.version || isFinal(saved.status)) return;
-        await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
-      } else if (run) {
-        const saved = await workflows.query(order.id, TIMEOUT_MS).catch((error: unknown) => {
-          // One whose tasks fail cannot be asked.
-          if (run.hasCompleted) throw error;
-        });
-        if (saved && (await markRowBehind(db, order.id, saved.version))) {
-          log.error({ order_id: order.id }, 'the row lacks changes of a closed run: run reconcile');
-          return;
-        }
-      }
-      await workflows.resume(order);
-      replacedRuns.inc({ reason: 'closed' });
-      log.warn({ order_id: order.id }, 'a run of an open order was closed by force: resumed from the row');
+    const startedAt = await workflows.readServerTime();
+    // The worker of this process does not poll yet.
+    if (startedAt === undefined) return;
+    const undecided: string[] = [];
+    await forEach(workflows.findClosedByForce(new Date(since ?? startedAt - LOOK_BACK_MS)), async ({ orderId }) => {
+      if ((await isLeftToDo(db, orderId)) && !(await repairOrder(deps, orderId, 'closed'))) undecided.push(orderId);
     });
-    // A round in which an order fails is repeated from the same time.
-    since = startedAt - OVERLAP_MS;
+    // A round in which an order fails, or cannot be judged yet, is repeated from the same time.
+    if (undecided.length === 0) since = startedAt - OVERLAP_MS;
   };
+}
+
+/**
+ * Creates a function that looks at each open order and at each open run once a day, some in each round: the workflow of an
+ * order may have been deleted in Temporal, and a reset of a completed run leaves an open one.
+ */
+export function createDailyLook(deps: Dependencies): () => Promise<void> {
+  const { db, workflows } = deps;
+  let startedAt = -Infinity;
+  let runs: AsyncIterator<ListedRun> | undefined;
+  let after: string | undefined;
+  /** Listed, and not looked up in Postgres yet. */
+  let open: string[] = [];
+  /** Orders to repair. One that fails is tried again in the next round. */
+  const strange = new Set<string>();
+
+  async function listOpen(): Promise<void> {
+    while (runs && open.length < LOOK_AT_ONCE) {
+      const next = await runs.next().catch((error: unknown) => {
+        // The list has ended: it begins again.
+        runs = workflows.listOpen({});
+        throw error;
+      });
+      if (next.done === true) runs = undefined;
+      else open.push(next.value.orderId);
+    }
+  }
+
+  return async () => {
+    if (runs === undefined && after === undefined && strange.size === 0) {
+      if (performance.now() - startedAt < DAY_MS) return;
+      startedAt = performance.now();
+      runs = workflows.listOpen({});
+      after = FIRST_ID;
+    }
+    await listOpen();
+    for (const id of await findDone(db, open)) strange.add(id);
+    open = [];
+    const left = after === undefined ? [] : await findLeftToDo(db, after, LOOK_AT_ONCE);
+    const running = await workflows.findOpenAmong(left);
+    for (const id of left) if (!running.has(id)) strange.add(id);
+    after = left.length < LOOK_AT_ONCE ? undefined : left.at(-1);
+    await forEach([...strange].values(), async (id) => {
+      await repairOrder(deps, id, 'missing');
+      strange.delete(id);
+    });
+  };
+}
+
+/**
+ * Gives an order a run that reads the row, if something is left to do and no run does it. Terminates a run that lacks
+ * changes of the row. A row of a restored backup, which lacks changes of the run, waits for `reconcile`.
+ * @returns false if that cannot be judged yet
+ */
+async function repairOrder(
+  { db, workflows, log }: Dependencies,
+  orderId: string,
+  reason: 'closed' | 'missing',
+): Promise<boolean> {
+  const order = await findOrder(db, orderId);
+  if (!order || order.behindVersion !== null) return true;
+  const run = await workflows.describe(order.id, TIMEOUT_MS);
+  if (run?.isRunning) {
+    const saved = await workflows.query(order.id, TIMEOUT_MS);
+    // One that has not read the row yet will. The cancel of a closed order is in the row alone.
+    if (!saved || saved.version >= order.version || isFinal(saved.status)) return true;
+    // Between a save's commit and the end of its activity, a healthy run lacks the change too.
+    if (run.isSaving) return false;
+    await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');
+  }
+  // Another loop starts one that was never started.
+  if (!(run ?? order.started) || !(await isLeftToDo(db, order.id))) return true;
+  if (run && !run.isRunning) {
+    const saved = await workflows.query(order.id, TIMEOUT_MS).catch((error: unknown) => {
+      // One whose tasks fail cannot be asked.
+      if (run.hasCompleted) throw error;
+    });
+    if (saved && (await markRowBehind(db, order.id, saved.version))) {
+      log.error({ order_id: order.id }, 'the row lacks changes of a closed run: run reconcile');
+      return true;
+    }
+  }
+  if (await workflows.resume(order)) {
+    replacedRuns.inc({ reason });
+    log.warn({ order_id: order.id, reason }, 'an order had no run that could go on: resumed from the row');
+  }
+  return true;
 }
 
 /** Creates a function that replaces runs whose workflow tasks fail again and again, each at most once an hour. */
@@ -91,8 +167,7 @@ export function createReplacements({ db, workflows, log }: Dependencies): () => 
       if (await workflows.wasJustTerminated(order.id)) return;
       log.error({ order_id: order.id, run_id: runId }, 'the workflow tasks of a run keep failing: replacing it');
       await workflows.terminate(order.id, runId, 'its workflow tasks keep failing');
-      await workflows.resume(order);
-      replacedRuns.inc({ reason: 'stuck' });
+      if (await workflows.resume(order)) replacedRuns.inc({ reason: 'stuck' });
     });
     // Not after a list that has ended early, which would end an alert.
     stuckRuns.set(stuck);
@@ -100,7 +175,7 @@ export function createReplacements({ db, workflows, log }: Dependencies): () => 
 }
 
 /** Handles some items at the same time. @throws the first error, after all have been tried */
-async function forEach<T>(items: Iterator<T> | AsyncIterator<T>, handle: (item: T) => Promise<void>): Promise<void> {
+async function forEach<T>(items: Iterator<T> | AsyncIterator<T>, handle: (item: T) => Promise<unknown>): Promise<void> {
   const errors: unknown[] = [];
   const work = async (): Promise<void> => {
     for (let next = await items.next(); next.done !== true; next = await items.next())

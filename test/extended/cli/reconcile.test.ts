@@ -145,6 +145,20 @@ test('--repair resumes what does not run, and replaces a workflow that is behind
   expect(await differences()).toEqual({});
 });
 
+test('--repair ends the run of a settled order that lacks changes, and says so', async () => {
+  const id = await workflowBehind();
+  await stack.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [id]);
+  await stack.db.query(
+    `update order_timeline set event = 'failed', to_status = 'UNSUCCESSFUL' where order_id = $1 and version = 2`,
+    [id],
+  );
+  const { stdout } = await reconcile('--repair');
+  const said = 'the run is terminated: nothing is left to do';
+  expect(stdout).toMatch(new RegExp(`^${id} workflow_behind: .*; ${said}$`, 'm'));
+  expect(await statusOf(stack.client, id)).toBe('TERMINATED');
+  expect(await differences()).toEqual({});
+});
+
 test('--repair brings a restored row forward, sends its webhooks again, and the order can be changed', async () => {
   const id = await rowBehind({ webhook_url: receiver.url });
   const ids = receiver.deliveries.map(({ headers }) => headers['webhook-id']);

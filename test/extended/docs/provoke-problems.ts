@@ -88,6 +88,7 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
   },
   checkout_not_ready: (stack) =>
     withApi(stack, { HOSTED_CHECKOUT: 'true' }, (api) => api.create({ reference: 'live' })),
+  quota_exceeded: (stack) => withApi(stack, { ORDERS_PER_DAY: '0' }, (api) => api.create()),
   rate_limited: (stack) =>
     withApi(stack, { RATE_LIMIT_KEY: '1', RATE_LIMIT_WINDOW_MS: '600000' }, async (api) => {
       await api.call('GET', BASE + ORDER_PATH);

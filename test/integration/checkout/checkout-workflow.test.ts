@@ -571,6 +571,25 @@ describe('one call of the activity', () => {
     for (const [, until_] of holdExpiry.mock.calls) expect(until_.getTime() - Date.now()).toBeGreaterThan(5 * 60_000);
   });
 
+  test('a payment that is paid holds the expiry until it is reported, and so does a report that fails', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await stack.db.query(`update orders set expires_at = now() + interval '5 minutes' where id = $1`, [id]);
+    await insertPayment(id, '1 minute');
+    const lastHoldMs = () => holdExpiry.mock.calls.at(-1)![1].getTime() - Date.now();
+    const paying = { statusOf: () => Promise.resolve('paid') } as unknown as PaymentProvider;
+    expect(await askBank(id, paying)).toBe('paid');
+    expect(lastHoldMs()).toBeGreaterThan(29 * 86_400_000);
+    holdExpiry.mockClear();
+    // No order workflow can be told.
+    const report = call(
+      (activities) =>
+        activities.reportToOrder(id, { event: 'approved', actor: 'checkout', reason: null, paymentTerm: 'PAY_LATER' }),
+      () => Promise.reject(new Error('not used')),
+    );
+    await expect(report).rejects.toThrow();
+    expect(lastHoldMs()).toBeGreaterThan(86_000_000);
+  });
+
   test("an error or an invalid offer of the lender's adapter fails it without its message and cause", async () => {
     const id = await appliedLive();
     const ask = (decide: Lender['decide']) => askLender(id, { sandbox: unreachable, live: answering(decide) });

@@ -1,8 +1,9 @@
 import type { Lender } from '../../../src/checkout/lender/lender';
 import type { PaymentProvider } from '../../../src/checkout/payments/payment-provider';
-import { apiOf } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
+import { expectProblem } from '../../support/problems';
 import { createSeller } from '../../support/stack';
 
 /** Adapters as an operator connects them: see docs/lenders/connect.md. */
@@ -59,4 +60,29 @@ test('an order of a sandbox account uses the sandbox even if a live lender and b
   expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).text).toContain('Oak Bank');
   const declined = await customer.apply({ email: 'declined@example.com' });
   expect(declined.heading).toBe('Pay later was not approved');
+});
+
+test.each([
+  [
+    'throws',
+    (): never => {
+      throw new Error('no price');
+    },
+  ],
+  ['quotes less than the amount', () => ({ instalments: [{ dueInMonths: 1, amountPence: 1 }] })],
+])('if the lender %s, the page shows no price, pay now works, and the public example is a 404', async (_, quote) => {
+  jest.spyOn(mockLender, 'quote').mockImplementation(quote);
+  const { customer } = await newCustomer(stack);
+  const choice = await customer.look();
+  expect([choice.status, choice.text.includes('The repayments cannot be shown')]).toEqual([200, true]);
+  const details = await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  expect([details.status, details.text.includes('Payment method: Pay later.')]).toEqual([200, true]);
+  await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  await customer.submit('payment', { bank: 'high-street' });
+  expect(await customer.bankPage()).toBe('https://high-street.example/approve');
+  const example = await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/repayment_example/?amount=100`);
+  expect(expectProblem(example, 404, 'not_found').detail).toBe(
+    'The lender quotes no repayments for this amount at the moment.',
+  );
+  jest.restoreAllMocks();
 });

@@ -102,6 +102,7 @@ test('seller create accepts every account setting', async () => {
     ...['--brand-colour', '#1A2B3C', '--logo', file('logo.png', PNG)],
     ...['--contact-email', 'help@shop.example', '--help-url', 'https://shop.example/help'],
     ...['--max-order-amount', '500.50', '--rate-limit', '600'],
+    ...['--orders-per-day', '30000', '--bytes-per-day', '6000000000'],
   );
   expect(await json('seller', 'show', seller_id.toUpperCase())).toEqual({
     seller_id,
@@ -117,6 +118,8 @@ test('seller create accepts every account setting', async () => {
     help_url: 'https://shop.example/help',
     max_order_amount: 500.5,
     rate_limit: 600,
+    orders_per_day: 30_000,
+    bytes_per_day: 6_000_000_000,
     created_at: expect.any(String),
     disabled_at: null,
   });
@@ -134,7 +137,7 @@ test('seller update changes the given settings, keeps the others, and removes th
     redirect_url: 'https://shop.example/',
     rate_limit: 60,
   });
-  await json('seller', 'update', seller_id, '--logo', file('logo', PNG), '--max-order-amount', '100');
+  await json('seller', 'update', seller_id, '--logo', file('logo', PNG), '--orders-per-day', '9');
   const removals = [
     'redirect-url',
     'cancel-url',
@@ -144,6 +147,8 @@ test('seller update changes the given settings, keeps the others, and removes th
     'logo',
     'max-order-amount',
     'rate-limit',
+    'orders-per-day',
+    'bytes-per-day',
   ];
   expect(await json('seller', 'update', seller_id, ...removals.map((name) => `--no-${name}`))).toMatchObject({
     name: 'New Name',
@@ -155,6 +160,8 @@ test('seller update changes the given settings, keeps the others, and removes th
     logo: null,
     max_order_amount: null,
     rate_limit: null,
+    orders_per_day: null,
+    bytes_per_day: null,
   });
 });
 

@@ -110,7 +110,23 @@ test('the client resends all webhooks of a state or since a time, and sets stati
   await stack.client.workflow.getHandle(`resend-webhooks-${seller.id}`).result();
   const exhausted = await client.resendWebhooks({ state: 'exhausted' });
   expect(exhausted).toMatchObject({ state: 'exhausted', created_from: null });
-  expect((await errorOf(client.resendWebhooks({}))).errors[0]!.detail).toBe('must have state, order_id or created_from');
+  expect((await errorOf(client.resendWebhooks({}))).errors[0]!.detail).toBe(
+    'must have state, order_id or created_from',
+  );
+});
+
+test("the client sets the account's webhook endpoint, and makes links to the seller's page", async () => {
+  const client = clientOf();
+  const replaced = { url: 'http://127.0.0.1:9/', replaces: ['https://old-shop.example'] };
+  expect(await client.setWebhookEndpoint(replaced)).toMatchObject(replaced);
+  expect(await client.retrieveWebhookEndpoint()).toMatchObject(replaced);
+  expect(await client.setWebhookEndpoint({ url: null })).toMatchObject({ url: null, replaces: [] });
+  const link = await client.createPortalSession({ user: 'Ada' });
+  expect(link).toMatchObject({
+    user: 'Ada',
+    read_only: false,
+    url: expect.stringMatching(/\/portal\/link\/[\w-]{43}\/$/),
+  });
 });
 
 test('repaymentExample returns the instalments of an amount, as of a float', async () => {

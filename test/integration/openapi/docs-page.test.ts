@@ -80,12 +80,30 @@ describe('in a browser', () => {
   );
 });
 
+inBrowser('each code block of a guide has a button that copies it, and no line is cut on a phone', async () => {
+  const browser = await launchChromium();
+  const context = await browser.newContext({ viewport: { width: 390, height: 900 } });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const page = await context.newPage();
+  await page.goto(`${stack.api.url}/docs/quickstart/`);
+  const blocks = page.locator('pre');
+  const command = blocks.filter({ hasText: 'NUMBER=$(' });
+  await command.getByRole('button', { name: 'Copy' }).click();
+  await command.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await command.locator('code').textContent());
+  expect(await page.locator('pre > button').count()).toBe(await blocks.count());
+  const cut = await blocks.evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+  expect(cut).toBe(0);
+  await browser.close();
+});
+
 describe('the guides', () => {
   test('link to pages, headings and files that are served, or to other sites', async () => {
     const pages = new Map<string, string>();
     for (const path of TEXTS) pages.set(path, await (await fetch(stack.api.url + path)).text());
     pages.set('/docs/', '');
     pages.set('/docs/guides.css', '');
+    for (const path of PAGES.keys()) if (path.endsWith('.md')) pages.set(path, '');
     let seen = 0;
     for (const [own, html] of pages) {
       const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
@@ -101,6 +119,33 @@ describe('the guides', () => {
       }
     }
     expect(seen).toBeGreaterThan(150);
+  });
+
+  test('are there as Markdown too, with links to headings and files that are served, and /llms.txt lists them', async () => {
+    const index = await fetch(`${stack.api.url}/llms.txt`);
+    expect(index.headers.get('Content-Type')).toBe('text/plain; charset=utf-8');
+    const listed = [...(await index.text()).matchAll(/\]\((.*?)\)/g)].map(([, path]) => path!);
+    expect([...listed].sort()).toEqual(['/openapi.json', ...TEXTS.map((path) => path.replace(/\/$/, '.md'))].sort());
+    let seen = 0;
+    for (const path of listed.filter((one) => one.endsWith('.md'))) {
+      const page = await fetch(stack.api.url + path);
+      expect([path, page.headers.get('Content-Type')]).toEqual([path, 'text/markdown; charset=utf-8']);
+      const text = (await page.text()).replace(/^```.*?^```/gms, '');
+      for (const [, href = ''] of text.matchAll(/\]\(([^)\s]*)\)/g)) {
+        if (/^(https?|mailto):/.test(href)) continue;
+        const [target = '', anchor] = href.split('#');
+        const html = await (await fetch(stack.api.url + (target || path).replace(/\.md$/, '/'))).text();
+        if (anchor !== undefined)
+          expect([path, href, html]).toEqual([path, href, expect.stringContaining(`id="${anchor}"`)]);
+        expect([path, href, target === '' || listed.includes(target) || target === '/docs/']).toEqual([
+          path,
+          href,
+          true,
+        ]);
+        seen++;
+      }
+    }
+    expect(seen).toBeGreaterThan(50);
   });
 
   test('show every example file, and all that a guide says is text, not markup', async () => {
@@ -138,6 +183,9 @@ describe('the documentation over HTTP', () => {
     '/docs/page.js',
     '/openapi.json',
     '/docs/guides.css',
+    '/docs/guides.js',
+    '/docs/quickstart.md',
+    '/llms.txt',
     '/docs/quickstart/',
     '/docs/examples/php',
   ])('has %s without a key, counts the request for the address, and returns 304 if the ETag matches', async (path) => {
@@ -180,8 +228,8 @@ describe('the documentation over HTTP', () => {
     expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
     expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8');
     const ofGuide = (await get('/docs/webhooks/')).headers.get('Content-Security-Policy') ?? '';
-    expect(ofGuide).toContain("default-src 'none'; style-src 'self';");
-    expect(ofGuide).not.toMatch(/script|unsafe|https?:|\*/);
+    expect(ofGuide).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(ofGuide).not.toMatch(/unsafe|https?:|\*/);
   });
 
   test('supports HEAD, and rejects other methods and unknown files', async () => {

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
+import pg from 'pg';
 import { findOrder } from '../../../src/db/find-orders';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { ORDER_TASK_QUEUE } from '../../../workflows/messages';
+import { moveClock } from '../../support/clock';
 import { insertNewOrder } from '../../support/new-orders';
 import {
   approveInRow,
@@ -24,7 +27,37 @@ import { until } from '../../support/until';
 const stack = useStack({ env: { BACKGROUND_INTERVAL_MS: '100', START_AFTER_MS: '0' } });
 const receiver = useReceiver('test');
 
+afterEach(() => jest.restoreAllMocks());
+
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+
+const ownWorkflows = () =>
+  createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000, encryptPayloads: false });
+
+/** Resets the newest run to its first task, without the messages that it got since. */
+async function resetRun(id: string): Promise<void> {
+  const { events } = await workflow(id).fetchHistory();
+  const task = events!.find(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes)!;
+  await stack.client.workflowService.resetWorkflowExecution({
+    namespace: stack.client.options.namespace,
+    workflowExecution: { workflowId: `order-${id}` },
+    workflowTaskFinishEventId: task.eventId!,
+    resetReapplyExcludeTypes: [
+      temporal.api.enums.v1.ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL,
+      temporal.api.enums.v1.ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
+    ],
+    requestId: randomUUID(),
+  });
+}
+
+/** Opens an order, terminates its run, and waits until a worker has resumed it. */
+async function resumedOrder(): Promise<string> {
+  const id = await openOrder(stack);
+  await until(async () => (await runsOf(stack, id)).length === 1, 'visibility lists the run');
+  await workflow(id).terminate('a test');
+  await until(() => isRunning(stack.client, id), 'a new run is open');
+  return id;
+}
 
 test('an order whose start the API did not make is started by a worker', async () => {
   // As if the API had died after its answer.
@@ -53,11 +86,8 @@ test('a run that delivers the last webhook is kept, although the row alone has t
   expect((await stack.api.progress(id, 'failed')).status).toBe(200);
   expect((await stack.api.cancel(id)).status).toBe(200);
   // Resumed by a later round than the one that looks at the first order again.
-  for (const other of [await openOrder(stack), await openOrder(stack)]) {
-    await until(async () => (await runsOf(stack, other)).length === 1, 'visibility lists the run');
-    await workflow(other).terminate('a test');
-    await until(() => isRunning(stack.client, other), 'the other order is resumed');
-  }
+  await resumedOrder();
+  await resumedOrder();
   expect(await runsOf(stack, id)).toHaveLength(2);
 });
 
@@ -86,23 +116,100 @@ test('a change of an order whose row a backup has set back does not begin again 
 
 test('a run that lacks changes after a reset is replaced by one that reads the row', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved']);
-  const { events } = await workflow(id).fetchHistory();
-  const task = events!.find(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes)!;
-  await stack.client.workflowService.resetWorkflowExecution({
-    namespace: stack.client.options.namespace,
-    workflowExecution: { workflowId: `order-${id}` },
-    workflowTaskFinishEventId: task.eventId!,
-    resetReapplyExcludeTypes: [
-      temporal.api.enums.v1.ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL,
-      temporal.api.enums.v1.ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
-    ],
-    requestId: randomUUID(),
-  });
+  await resetRun(id);
   await until(
     async () => (await queryOrder(stack.client, id).catch(() => null))?.version === 3,
     'a new run has read the row',
   );
   expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
+});
+
+test('a run that has saved a change and does not know yet is kept, and its change is acknowledged', async () => {
+  const id = await resumedOrder();
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let hasSaved = false;
+  // eslint-disable-next-line @typescript-eslint/unbound-method
+  const query = pg.Client.prototype.query as (this: pg.Client, ...args: unknown[]) => undefined;
+  jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
+    const [statement, values, callback] = args as [{ name?: string }, unknown, (...results: unknown[]) => void];
+    if (statement.name !== 'save_change' || typeof callback !== 'function') {
+      query.apply(this, args);
+      return;
+    }
+    query.call(this, statement, values, (...results: unknown[]) => {
+      hasSaved = true;
+      void released.then(() => {
+        callback(...results);
+      });
+    });
+  });
+  const change = stack.api.progress(id, 'signup_started');
+  await until(() => hasSaved, 'the change is saved');
+  expect(await findOrder(stack.db, id)).toMatchObject({ version: 2 });
+  // Two rounds, which find the terminated run of the first order again.
+  await resumedOrder();
+  await resumedOrder();
+  release();
+  expect((await change).body.data.status).toBe('PENDING');
+  expect(await runsOf(stack, id)).toHaveLength(2);
+});
+
+test('terminated runs are replaced although the clock of the worker is ten minutes ahead', async () => {
+  await resumedOrder();
+  moveClock(600_000);
+  for (let round = 0; round < 3; round++) await resumedOrder();
+});
+
+test('a stuck run is replaced at most hourly although the clock of the worker is two hours ahead', async () => {
+  moveClock(7_200_000);
+  const id = await resumedOrder();
+  const { workflow: runs } = stack.client;
+  const listed = () => runs.count(`WorkflowId = 'order-${id}' and ExecutionStatus = 'Terminated'`);
+  await until(async () => (await listed()).count === 1, 'visibility lists the terminated run');
+  expect(await ownWorkflows().wasJustTerminated(id)).toBe(true);
+});
+
+test('of two workers that replace a run at the same time, one has done it', async () => {
+  const id = await openOrder(stack, {}, ['failed']);
+  await workflow(id).result();
+  const order = (await findOrder(stack.db, id))!;
+  expect((await Promise.all([1, 2].map(() => ownWorkflows().resume(order)))).sort()).toEqual([false, true]);
+});
+
+test('the daily look resumes an order whose workflow was deleted, and ends the open run of a settled order', async () => {
+  receiver.answerWith(500);
+  const open = await openOrder(stack, {}, ['signup_started']);
+  const unsent = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
+  const settled = await openOrder(stack, {}, ['signup_started', 'failed']);
+  const healthy = await openOrder(stack);
+  await workflow(settled).result();
+  const { namespace } = stack.client.options;
+  for (const id of [open, unsent]) {
+    await until(async () => (await runsOf(stack, id)).length === 1, 'visibility lists the run');
+    await stack.client.workflowService.deleteWorkflowExecution({
+      namespace,
+      workflowExecution: { workflowId: `order-${id}` },
+    });
+    await until(async () => (await statusOf(stack.client, id)) === undefined, 'the workflow is deleted');
+    await until(async () => (await runsOf(stack, id)).length === 0, 'visibility does not list it');
+  }
+  await resetRun(settled);
+  expect((await queryOrder(stack.client, settled))?.status).toBe('CREATED');
+  const runs = () => runsOf(stack, settled);
+  await until(async () => (await runs()).length === 2, 'visibility lists the run that the reset has left');
+  receiver.answerWith(200);
+  // A worker begins with it.
+  await stack.stopWorker();
+  await stack.startWorker();
+  await until(
+    async () => (await statusOf(stack.client, settled)) === 'TERMINATED',
+    'the run of the settled order ends',
+  );
+  await until(() => isRunning(stack.client, open), 'a new run is open');
+  await until(() => noWebhookPending(stack, [unsent]), 'the webhook is delivered');
+  expect(await findOrder(stack.db, settled)).toMatchObject({ status: 'UNSUCCESSFUL', version: 3 });
+  expect([(await runs()).length, (await runsOf(stack, healthy)).length]).toEqual([2, 1]);
 });
 
 test('the run of a closed order is resumed only if a webhook is pending', async () => {

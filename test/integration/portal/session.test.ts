@@ -7,7 +7,7 @@ import { useSharedStack } from '../../support/shared-stack';
 import { createSeller } from '../../support/stack';
 
 const stack = useSharedStack();
-const START = '/portal/webhooks/';
+const START = '/portal/overview/';
 
 async function newVisitor() {
   const seller = await createSeller(stack.db);

@@ -7,12 +7,14 @@ import { type HealthCheck, createHealthCheck, createPool } from '../../../src/db
 import { clearRowBehind, deleteStartRequests, markRowBehind } from '../../../src/db/save-order';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
+import { addUsage } from '../../../src/db/account-usage';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { apiRoutes } from '../../support/routes';
 import { until } from '../../support/until';
+import { createSeller } from '../../support/stack';
 import { insertNewOrder, saveChanges } from '../../support/new-orders';
 import { applyEvents } from '../../support/domain-orders';
 
@@ -106,6 +108,31 @@ test('if `start_request` cannot be read, the backlog is missing, and Postgres is
   const backlog =
     /_(orders|oldest_(order|webhook_pending|payment)|webhooks_pending|webhooks_exhausted|payments_to_reverse)/;
   expect([...names].filter((name) => backlog.test(name) && !/_total/.test(name))).toEqual([]);
+});
+
+test('the accounts that have created the most today are shown', async () => {
+  const [small, large] = [await createSeller(database.db), await createSeller(database.db)];
+  const used = (orders: number, bytes: number) => ({ orders, bytes });
+  await addUsage(
+    database.db,
+    new Map([
+      [small.id, used(3, 100)],
+      [large.id, used(1, 9000)],
+    ]),
+  );
+  await addUsage(database.db, new Map([[large.id, used(1, 1)]]));
+  await database.db.query(
+    `insert into account_usage select id, current_date - 2, 1, 1 from seller on conflict do nothing`,
+  );
+  const lines = async () =>
+    (await registry.metrics()).split('\n').filter((line) => /^order_service_account_\w+_today/.test(line));
+  await until(async () => (await lines()).length > 0, 'the accounts are shown');
+  expect((await lines()).map((line) => line.replace(large.id, 'large').replace(small.id, 'small'))).toEqual([
+    'order_service_account_orders_today{seller_id="large"} 2',
+    'order_service_account_orders_today{seller_id="small"} 3',
+    'order_service_account_bytes_today{seller_id="large"} 9001',
+    'order_service_account_bytes_today{seller_id="small"} 100',
+  ]);
 });
 
 test('Postgres is shown as down while it is read-only, beside the metrics that can be read', async () => {

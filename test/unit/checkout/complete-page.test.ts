@@ -18,9 +18,7 @@ test.each([
   expect(refresh).toEqual({ afterSeconds: seconds, url: order.redirectUrl });
   const [, afterHeading = ''] = content.text.split('</h1>');
   expect(afterHeading.replace(/\s+/g, ' ')).toMatch(
-    new RegExp(
-      `^ <p class="message"> You return to [^<]+ in ${seconds} seconds. <a href="/pay/x/">Stay on this page</a>`,
-    ),
+    /^ <p class="message"> This page takes you back to [^<\d]+ in a moment\. <a href="\/pay\/x\/">Stay on this page<\/a>/,
   );
   expect(content.text.includes('Your repayments')).toBe(seconds === 15);
 });

@@ -33,7 +33,7 @@ const PAID: Payment = {
 };
 const form = { path: '/pay/x', token: '' };
 const common = { ...form, ...LAYOUT, mailTo: undefined, elsewhere: undefined, withdraw: undefined };
-const quote = PROVIDER_DETAILS.quote(ORDER, '2026-03-01');
+const quote = PROVIDER_DETAILS.quote(ORDER, '2026-03-01')!;
 const update = { path: '/pay/x', url: '/pay/x/', isRefreshing: true, waitedMs: 0 };
 const wait = {
   ...LAYOUT,
@@ -54,7 +54,15 @@ const banks: BankOptions = {
 const complete = { order: orderAfter('signup_started', 'approved', 'completed'), branding: BRANDING };
 const paidNow = { ...complete, application: undefined, payment: PAID };
 const paidLater = { ...complete, application: PAID_LATER, payment: undefined };
-const details = { ...common, quote, values: EMPTY_FORM, errors: {}, replaces: undefined, retentionDays: 30 };
+const details = {
+  ...common,
+  quote,
+  today: '2026-03-01',
+  values: EMPTY_FORM,
+  errors: {},
+  replaces: undefined,
+  retentionDays: 30,
+};
 
 const PAY_NOW_PAGES: [string, Page][] = [
   ['the banks', chooseBankPage(banks)],

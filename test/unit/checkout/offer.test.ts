@@ -8,7 +8,7 @@ test.each([
   const order = { ...ORDER, pricing: { representativeInterest: 12.9, promotions: [] } };
   const instalments = [{ dueInMonths: 1, amountPence: order.amountPence + 500 }];
   const offer = { instalments, ...(annualInterest !== undefined && { annualInterest }) };
-  expect(costBox(order, offer, 'What you agree to').text).toContain(shown);
+  expect(costBox(order, offer, '2027-01-15', 'What you agree to').text).toContain(shown);
 });
 
 const monthly = (...amounts: number[]) =>
@@ -32,5 +32,7 @@ test('the APR of a very expensive loan is the true one', () => {
   expect(annualPercentageRate(1000, monthly(1500))).toBe(12_874.6);
   expect(annualPercentageRate(100, monthly(1_000_000)) / 1e50).toBeCloseTo(1, 10);
   const order = { ...ORDER, amountPence: 1000 };
-  expect(costBox(order, { instalments: monthly(1500) }, 'What you agree to').text).toContain('<dd>12,874.6%</dd>');
+  expect(costBox(order, { instalments: monthly(1500) }, '2027-01-15', 'What you agree to').text).toContain(
+    '<dd>12,874.6%</dd>',
+  );
 });

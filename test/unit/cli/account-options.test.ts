@@ -121,6 +121,7 @@ test.each<[AccountOptions, RegExp]>([
   [{ maxOrderAmount: '1e12' }, /^--max-order-amount must be at most £999,999,999,999.99$/],
   [{ maxOrderAmount: 'much' }, /^--max-order-amount must be a number$/],
   [{ rateLimit: '0' }, /^--rate-limit must be at least 1$/],
+  [{ ordersPerDay: '0', bytesPerDay: 'x' }, /^--orders-per-day must be at least 1; --bytes-per-day must be a number$/],
   [{ rateLimit: '1.5' }, /^--rate-limit must be a whole number$/],
   [{ rateLimit: '' }, /^--rate-limit must be at least 1$/],
   [{ brandColour: 'red', rateLimit: '-1' }, /^--brand-colour .*; --rate-limit /],

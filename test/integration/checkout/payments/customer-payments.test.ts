@@ -5,6 +5,7 @@ import { holdOrder } from '../../../../src/db/save-order';
 import { findLastPayment, insertPayment } from '../../../../src/checkout/db/payments';
 import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
 import { cancelPayment, createPayment } from '../../../../src/checkout/use-cases/customer-payments';
+import { holdExpiry } from '../../../../src/checkout/use-cases/hold-expiry';
 import type { Checkout } from '../../../../src/checkout/domain/checkout';
 import type { CheckoutDependencies } from '../../../../src/checkout/use-cases/read-checkout';
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
@@ -53,4 +54,24 @@ test('an order whose customer begins to pay while Temporal is unavailable does n
   await createPayment(deps, checkout, 'oak', { browserDigest: Buffer.alloc(32), ownDigests: [] });
   const { heldUntil } = (await findOrder(db, id))!;
   expect(Date.parse(heldUntil!) - Date.now()).toBeGreaterThan(23 * 3_600_000);
+});
+
+test('a hold never becomes shorter', async () => {
+  const { db } = database;
+  const { id } = await insertNewOrder(db, {}, { expiresAfterMs: 60_000 });
+  const tomorrow = new Date(Date.now() + 86_400_000);
+  await holdOrder(db, id, tomorrow);
+  await holdOrder(db, id, new Date(Date.now() + 360_000));
+  expect((await findOrder(db, id))!.heldUntil).toBe(tomorrow.toISOString());
+});
+
+test('a hold is by the clock of Postgres, whatever the clock of this machine shows', async () => {
+  const { db } = database;
+  const { id } = await insertNewOrder(db, {}, { expiresAfterMs: 60_000 });
+  const core = { holdExpiry: (orderId: string, until: Date) => holdOrder(db, orderId, until) };
+  const now = Date.now();
+  jest.spyOn(Date, 'now').mockReturnValue(now - 3_600_000);
+  await holdExpiry({ core, db }, { order: (await findOrder(db, id))!, application: undefined });
+  jest.restoreAllMocks();
+  expect(Date.parse((await findOrder(db, id))!.heldUntil!) - now).toBeGreaterThan(5 * 60_000);
 });

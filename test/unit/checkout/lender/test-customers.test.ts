@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { BANK_TEST_CUSTOMERS, LENDER_TEST_CUSTOMERS, describeOutcome } from '../../../../src/checkout/sandbox/test-customers';
+import {
+  BANK_TEST_CUSTOMERS,
+  LENDER_TEST_CUSTOMERS,
+  describeOutcome,
+} from '../../../../src/checkout/sandbox/test-customers';
 
 const PAGE = readFileSync(path.join(__dirname, '../../../../docs/sellers/testing.md'), 'utf8');
 

@@ -1,0 +1,143 @@
+import { html, type Html } from '../html/html';
+import type { OrderBody } from '../contracts/order-schemas';
+import { formatPence } from '../domain/money';
+import { ORDER_STATUSES, PAYMENT_TERMS, type OrderStatus, type PaymentTerm } from '../domain/order';
+import { time } from './layout';
+
+export const STATUS_LABELS: Record<OrderStatus, string> = {
+  CREATED: 'Created',
+  PENDING: 'Pending',
+  APPROVED: 'Approved',
+  SUCCESSFUL: 'Successful',
+  UNSUCCESSFUL: 'Unsuccessful',
+};
+export const TERM_LABELS: Record<PaymentTerm, string> = { PAY_NOW: 'Pay now', PAY_LATER: 'Pay later' };
+
+/** What the page's form holds. Empty fields select everything, so that each view has one URL. */
+export interface OrderSearch {
+  /** A reference, an order id or an amount. */
+  q: string;
+  status: OrderStatus | '';
+  term: PaymentTerm | '';
+  /** Which time the two dates are about. */
+  by: 'created' | 'completed';
+  /** Dates in London, both inclusive, such as 2026-10-01. */
+  from: string;
+  to: string;
+}
+
+export interface OrdersPage {
+  /** Where the seller's pages begin. */
+  base: string;
+  search: OrderSearch;
+  orders: readonly OrderBody[];
+  /** Of the next page; null on the last one. */
+  cursor: string | null;
+  /** True on a page after the first. */
+  isContinued: boolean;
+  /** What an open order waits for, by its id. */
+  waitingFor: ReadonlyMap<string, string>;
+  /** Set if the search is by amount because no reference is like it. */
+  note: string | undefined;
+}
+
+/** The query of a search, without what is empty. */
+export function searchQuery(search: OrderSearch, more: Record<string, string> = {}): string {
+  const given = Object.entries({ ...search, ...more }).filter(
+    ([name, value]) => value !== '' && !(name === 'by' && value === 'created'),
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+}
+
+export function ordersPage(page: OrdersPage): Html {
+  const { base, search, orders, cursor, isContinued, note } = page;
+  return html`${searchForm(base, search)} ${note !== undefined && html`<p class="message" role="status">${note}</p>`}
+  ${
+    orders.length === 0
+      ? emptyState(base, searchQuery(search) !== '')
+      : html`${ordersTable(page)}
+          <nav class="pages" aria-label="Pages">
+            ${isContinued && html`<a href="${base}/orders/${searchQuery(search)}">First page</a>`}
+            ${cursor !== null && html`<a rel="next" href="${base}/orders/${searchQuery(search, { cursor })}">Next page</a>`}
+            <a href="${base}/orders.csv${searchQuery(search)}" download>Download all of this selection as CSV</a>
+          </nav>`
+  }`;
+}
+
+function searchForm(base: string, { q, status, term, by, from, to }: OrderSearch): Html {
+  return html`<form class="search" method="get" action="${base}/orders/" role="search">
+    <div class="field wide">
+      <label for="q">Reference, ID or amount</label><input id="q" name="q" value="${q}" autocomplete="off" />
+    </div>
+    ${select('status', 'Status', status, [['', 'All'], ...ORDER_STATUSES.map((one) => [one, STATUS_LABELS[one]] as const)])}
+    ${select('term', 'Payment', term, [['', 'All'], ...PAYMENT_TERMS.map((one) => [one, TERM_LABELS[one]] as const)])}
+    ${select('by', 'Dates of', by, [
+      ['created', 'Creation'],
+      ['completed', 'Completion'],
+    ])}
+    <div class="field"><label for="from">From</label><input id="from" name="from" type="date" value="${from}" /></div>
+    <div class="field"><label for="to">To</label><input id="to" name="to" type="date" value="${to}" /></div>
+    <div class="inline"><button>Search</button> <a href="${base}/orders/">Clear</a></div>
+  </form>`;
+}
+
+function select(name: string, label: string, chosen: string, options: readonly (readonly [string, string])[]): Html {
+  return html`<div class="field">
+    <label for="${name}">${label}</label
+    ><select id="${name}" name="${name}">
+      ${options.map(([value, text]) =>
+        value === chosen
+          ? html`<option value="${value}" selected>${text}</option>`
+          : html`<option value="${value}">${text}</option>`,
+      )}
+    </select>
+  </div>`;
+}
+
+function ordersTable({ base, orders, waitingFor }: OrdersPage): Html {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Orders">
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">Reference</th>
+          <th scope="col" class="number">Amount</th>
+          <th scope="col">Status</th>
+          <th scope="col">Payment</th>
+          <th scope="col">Created</th>
+          <th scope="col">Completed</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${orders.map(
+          (order) =>
+            html`<tr>
+              <th scope="row"><a href="${base}/orders/${order.id}/">${order.reference}</a></th>
+              <td class="number">${formatAmount(order.amount)}</td>
+              <td>
+                ${statusBadge(order.status)}
+                ${waitingFor.has(order.id) && html`<span class="waits">${waitingFor.get(order.id)}</span>`}
+              </td>
+              <td>${order.payment_term === undefined ? '–' : TERM_LABELS[order.payment_term]}</td>
+              <td>${time(order.created_at)}</td>
+              <td>${order.completed_at === undefined ? '–' : time(order.completed_at)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+export const statusBadge = (status: OrderStatus): Html =>
+  html`<span class="badge ${status.toLowerCase()}">${STATUS_LABELS[status]}</span>`;
+
+/** @param pounds as in the API */
+export const formatAmount = (pounds: number): string => formatPence(Math.round(pounds * 100));
+
+function emptyState(base: string, isFiltered: boolean): Html {
+  return isFiltered
+    ? html`<p class="empty">No order is like this. <a href="${base}/orders/">Show all orders</a></p>`
+    : html`<p class="empty">
+        No orders yet. Your shop creates an order when a customer checks out: see the
+        <a href="/docs/quickstart" target="_blank" rel="noopener">quickstart</a>.
+      </p>`;
+}

@@ -1,0 +1,114 @@
+import { html, type Html } from '../html/html';
+import { formatPence } from '../domain/money';
+import type { DayOfOrders, Overview } from '../orders/overview';
+import { formatDay, formatDuration } from './format';
+
+/** Something that a person should look at. */
+export interface Attention {
+  text: string;
+  /** Where, below the seller's pages. */
+  path: string;
+}
+
+/** The chart's measures, in its own units. */
+const CHART = { width: 720, height: 180, left: 40, bottom: 24, top: 10 };
+
+export function overviewPage(base: string, overview: Overview, attention: readonly Attention[]): Html {
+  const { created, completed, completedPence, conversion, medianMs } = overview;
+  const share = conversion === null ? '–' : `${(100 * conversion).toFixed(1)}%`;
+  return html`<section aria-labelledby="attention">
+      <h2 id="attention">Needs attention</h2>
+      ${
+        attention.length === 0
+          ? html`<p>Nothing. Your webhooks arrive.</p>`
+          : html`<ul>
+              ${attention.map(({ text, path }) => html`<li><a href="${base}${path}">${text}</a></li>`)}
+            </ul>`
+      }
+    </section>
+    <section aria-labelledby="days">
+      <h2 id="days">The last 30 days</h2>
+      <dl class="figures">
+        ${figure('Created', String(created))} ${figure('Completed', String(completed))}
+        ${figure('Value of completed orders', formatPence(completedPence))}
+        ${figure('Conversion', share, 'Created in these days, and completed by now')}
+        ${figure('Median time to complete', medianMs === null ? '–' : formatDuration(medianMs))}
+      </dl>
+      ${chart(overview.days)} ${table(overview.days)}
+    </section>`;
+}
+
+const figure = (name: string, value: string, hint?: string): Html =>
+  html`<div>
+    <dt>${name}</dt>
+    <dd>${value}${hint !== undefined && html`<span class="hint">${hint}</span>`}</dd>
+  </div>`;
+
+/** Two bars for each day. Their shapes differ too, because colour must not be the only difference. */
+function chart(days: readonly DayOfOrders[]): Html {
+  const { width, height, left, bottom, top } = CHART;
+  const most = Math.max(1, ...days.map(({ created, completed }) => Math.max(created, completed)));
+  const step = (width - left) / days.length;
+  const y = (count: number): number => top + (height - top - bottom) * (1 - count / most);
+  const bar = (kind: string, index: number, count: number): Html | false => {
+    const x = left + index * step + (kind === 'created' ? step * 0.1 : step * 0.5);
+    return (
+      count > 0 &&
+      html`<rect
+        class="${kind}"
+        x="${round(x)}"
+        y="${round(y(count))}"
+        width="${round(step * 0.38)}"
+        height="${round(y(0) - y(count))}"
+      ></rect>`
+    );
+  };
+  const label = (day: DayOfOrders | undefined, x: number, anchor: string): Html | false =>
+    day !== undefined &&
+    html`<text x="${round(x)}" y="${height - 6}" text-anchor="${anchor}">${formatDay(day.day)}</text>`;
+  return html`<figure>
+    <svg viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="chart-title">
+      <title id="chart-title">Orders a day: created and completed. The table below has the same numbers.</title>
+      <line x1="${left}" x2="${width}" y1="${y(0)}" y2="${y(0)}"></line>
+      <line class="grid" x1="${left}" x2="${width}" y1="${y(most)}" y2="${y(most)}"></line>
+      <text x="${left - 6}" y="${y(0)}" text-anchor="end">0</text>
+      <text x="${left - 6}" y="${y(most) + 8}" text-anchor="end">${most}</text>
+      ${days.map((day, index) => [bar('created', index, day.created), bar('completed', index, day.completed)])}
+      ${label(days[0], left, 'start')} ${label(days.at(-1), width, 'end')}
+    </svg>
+    <figcaption>
+      <span class="key created"></span> Orders created <span class="key completed"></span> Orders completed, a day
+    </figcaption>
+  </figure>`;
+}
+
+const round = (value: number): string => value.toFixed(1);
+
+function table(days: readonly DayOfOrders[]): Html {
+  return html`<details>
+    <summary>The numbers as a table</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label="Orders a day">
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">Day</th>
+            <th scope="col" class="number">Created</th>
+            <th scope="col" class="number">Completed</th>
+            <th scope="col" class="number">Value</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${[...days].reverse().map(
+            ({ day, created, completed, completedPence }) =>
+              html`<tr>
+                <th scope="row">${formatDay(day)}</th>
+                <td class="number">${created}</td>
+                <td class="number">${completed}</td>
+                <td class="number">${formatPence(completedPence)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
+}

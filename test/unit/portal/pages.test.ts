@@ -1,0 +1,83 @@
+import { toOrderBody } from '../../../src/contracts/order-mapper';
+import type { TimelineEntryBody } from '../../../src/contracts/webhook-schemas';
+import type { Visit } from '../../../src/portal/context';
+import { orderPage } from '../../../src/portal/order';
+import { type OrderSearch, ordersPage, searchQuery } from '../../../src/portal/orders-list';
+import { overviewPage } from '../../../src/portal/overview';
+import type { Order, OrderEvent } from '../../../src/domain/order';
+import { ORDER, applyEvents } from '../../support/domain-orders';
+
+const EMPTY: OrderSearch = { q: '', status: '', term: '', by: 'created', from: '', to: '' };
+const HOSTILE = '"><script>alert(1)</script>';
+const visitOf = (readOnly: boolean) => ({ session: { readOnly }, path: '/portal', token: 'token' }) as unknown as Visit;
+const visit = visitOf(false);
+const anOrder = (fields: Partial<Order> = {}, events: OrderEvent[] = []): Order =>
+  applyEvents({ ...ORDER, ...fields }, ...events);
+const bodyOf = (order = anOrder()) => toOrderBody(order, 'https://pay.example');
+const pageOf = (orders = [bodyOf()], search = EMPTY) => ({
+  ...{ base: '/portal', search, orders, cursor: null, isContinued: false, note: undefined },
+  waitingFor: new Map([[orders[0]?.id ?? '', HOSTILE]]),
+});
+
+test('nothing that a customer, seller, lender or receiver controls becomes markup', () => {
+  const order = bodyOf(anOrder({ reference: HOSTILE, source: HOSTILE, webhookUrl: `https://shop.example/${HOSTILE}` }));
+  const attempt = {
+    ...{ type: 'webhook_attempt', at: order.created_at, webhook_id: order.id, sequence: 1, attempt: 1, resend: false },
+    ...{ status: 500, error: HOSTILE, error_detail: HOSTILE, duration_ms: 5, response_body: HOSTILE },
+  } as unknown as TimelineEntryBody;
+  const change = {
+    ...{ type: 'change', at: order.created_at, event: HOSTILE, to: 'PENDING', actor: HOSTILE, reason: HOSTILE },
+    payment_term: null,
+    webhook: {
+      ...{ id: order.id, sequence: 1, state: 'pending', next_attempt_at: null, content_deleted_at: null },
+      last_error: HOSTILE,
+    },
+  } as unknown as TimelineEntryBody;
+  const timeline = [change, attempt];
+  const { text } = orderPage({ visit, order, timeline, hasMore: false, waitingFor: HOSTILE });
+  const list = ordersPage(pageOf([order], { ...EMPTY, q: HOSTILE })).text;
+  expect(text.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(8);
+  expect(`${text}${list}`).not.toContain('<script');
+});
+
+test('a session that may only read has no form and no button on an order', () => {
+  const page = { order: bodyOf(), timeline: [], hasMore: false, waitingFor: undefined };
+  expect(orderPage({ ...page, visit: visitOf(true) }).text).not.toMatch(/<form|<button|cancel/);
+  expect(orderPage({ ...page, visit }).text).toContain('/cancel/');
+});
+
+test('only what the status allows can be simulated, and only in a sandbox account', () => {
+  const buttons = (order: Order): string[] => {
+    const page = { visit, order: bodyOf(order), timeline: [], hasMore: false, waitingFor: undefined };
+    return [...orderPage(page).text.matchAll(/name="event" value="(\w+)"/g)].map(([, event]) => event!);
+  };
+  expect(buttons(anOrder({ sandbox: true }))).toEqual(['signup_started', 'expired']);
+  expect(buttons(anOrder({ sandbox: true }, ['signup_started']))).toEqual(['approved', 'declined', 'expired']);
+  expect(buttons(anOrder({ sandbox: false }))).toEqual([]);
+});
+
+test('the URL of a search has what is set, and nothing else', () => {
+  expect(searchQuery(EMPTY)).toBe('');
+  expect(searchQuery({ ...EMPTY, q: 'a b', by: 'completed', from: '2026-10-01' })).toBe(
+    '?q=a+b&by=completed&from=2026-10-01',
+  );
+  expect(ordersPage({ ...pageOf(), cursor: 'c', search: { ...EMPTY, status: 'PENDING' } }).text).toContain(
+    'href="/portal/orders/?status=PENDING&amp;cursor=c"',
+  );
+});
+
+test('an empty list says what to do', () => {
+  expect(ordersPage(pageOf([])).text).toContain('No orders yet.');
+  expect(ordersPage(pageOf([], { ...EMPTY, status: 'PENDING' })).text).toContain('No order is like this.');
+});
+
+test('the chart has its numbers in a table too', () => {
+  const days = [
+    { day: '2026-11-27', created: 4, converted: 1, completed: 2, completedPence: 123_450 },
+    { day: '2026-11-28', created: 0, converted: 0, completed: 0, completedPence: 0 },
+  ];
+  const summary = { days, created: 4, completed: 2, completedPence: 123_450, conversion: 0.25, medianMs: 720_000 };
+  const { text } = overviewPage('/portal', summary, []);
+  expect(text.match(/<rect/g)).toHaveLength(2);
+  for (const shown of ['25.0%', '12 min', '£1,234.50', '<td class="number">4</td>']) expect(text).toContain(shown);
+});
