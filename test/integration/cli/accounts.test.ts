@@ -225,7 +225,7 @@ test("a seller's keys are created, listed with their first characters and labels
   const { seller_id, key_id, api_key } = await newSeller();
   const second = await json('key', 'create', seller_id, '--label', 'the new plugin');
   expect(second).toEqual({ seller_id, key_id: expect.any(Number), api_key: expect.stringMatching(/^sk_[\w-]{43}$/) });
-  const listed = { created_at: expect.any(String), revoked_at: null };
+  const listed = { created_at: expect.any(String), last_used_at: null, revoked_at: null };
   expect(await json('key', 'list', seller_id)).toEqual([
     { key_id, starts_with: api_key.slice(0, 8), label: null, ...listed },
     { key_id: second.key_id, starts_with: second.api_key.slice(0, 8), label: 'the new plugin', ...listed },

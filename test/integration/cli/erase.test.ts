@@ -49,7 +49,8 @@ async function closedOrder({ email, name, data }: Person, on = stack): Promise<s
   await until(async () => (await stack.db.query(decided, [id])).rowCount === 1, 'the lender has decided');
   expect((await on.api.progress(id, 'failed', `${name} has called`)).status).toBe(200);
   await until(() => noWebhookPending(stack, [id]), 'no webhook is pending');
-  await stack.client.workflow.getHandle(`order-${id}`).result();
+  // It has written to the customer.
+  for (const workflow of ['order', 'mail']) await stack.client.workflow.getHandle(`${workflow}-${id}`).result();
   return id;
 }
 
@@ -73,7 +74,7 @@ test('customer erase leaves nothing of a person in any table, and keeps what acc
   const person = newPerson();
   const [id, other] = [await closedOrder(person), await closedOrder(newPerson())];
   expect(await tablesWith(person.name)).toEqual([
-    ...['application', 'order_timeline', 'orders', 'webhook_attempt', 'webhook_event'],
+    ...['application', 'order_timeline', 'orders', 'sandbox_mail', 'webhook_attempt', 'webhook_event'],
   ]);
   const before = (await stack.api.get(id)).body.data;
   const asked = await cli(['customer', 'erase', '--email', person.email.toUpperCase()], 'y\n');

@@ -39,7 +39,7 @@ test('the document has exactly the operations that the service routes', () => {
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(path)}`),
     )
     // The documentation and the health checks are not part of the sellers' API.
-    .filter((route) => !/^GET \/($|docs|health|openapi\.json)/.test(route))
+    .filter((route) => !/^GET \/($|docs|health|llms\.txt|openapi\.json)/.test(route))
     .map((route) => route.replace(/:\w+/g, '{}'));
   const documented = operations.map(
     ({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}').replace(/\/$/, '')}`,
