@@ -88,8 +88,9 @@ export class Shopper {
     if (new Set(ids).size < ids.length) this.ledger.complaints.push(`a list of seller ${shop.id} has an order twice`);
   }
 
-  /** Resends one of the seller's latest webhooks. */
+  /** Resends one of the seller's latest webhooks. Without a URL, they cannot be sent. */
   async resend(shop: Shop): Promise<void> {
+    if (shop.webhookUrl === null) return;
     const path = `/seller/${shop.id}/webhook_event/?limit=5`;
     const events = (await this.caller.call({ method: 'GET', path, key: shop.key }, [200]))?.body.data ?? [];
     const event = events.at(-1);
@@ -125,7 +126,7 @@ export class Shopper {
     record.answers.push({
       ...{ kind, status, startedAt, endedAt },
       ...(status < 300 && kind !== 'resend' && { order }),
-      ...(etag !== undefined && { version: Number(etag.slice(1, -1)) }),
+      ...(etag !== undefined && { version: parseInt(etag.slice(1), 10) }),
     });
   }
 }

@@ -267,7 +267,7 @@ test.each([
     // The checkout's workflow asks the bank.
     const page = await until(async () => {
       const found = await other.look();
-      return found.heading === heading && found;
+      return found.heading === heading ? found : undefined;
     }, heading);
     expect(page.text.replace(/\s+/g, ' ')).toMatch(result);
     expect(page.text).not.toMatch(/Oak Bank (paid|refused)|Email me a link/);
