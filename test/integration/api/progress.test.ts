@@ -30,7 +30,8 @@ test.each<[string, Status, Status]>([
   expect(response.status).toBe(200);
   const reason = to === 'UNSUCCESSFUL' && { unsuccessful_reason: event };
   const { updated_at } = response.body.data;
-  expect(response.body).toEqual({ data: { ...before.body.data, status: to, updated_at, ...reason } });
+  const completed = to === 'SUCCESSFUL' && { completed_at: updated_at };
+  expect(response.body).toEqual({ data: { ...before.body.data, status: to, updated_at, ...reason, ...completed } });
   expect(Date.parse(updated_at)).toBeGreaterThan(Date.parse(before.body.data.updated_at));
   expect((await stack.api.get(id)).body).toEqual(response.body);
   const repeated = await stack.api.progress(id, event, 'once more');
