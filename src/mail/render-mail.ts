@@ -21,7 +21,7 @@ export function renderMail({ subject, parts, link, footer }: MailContent): {
   );
   return {
     subject,
-    text: [...texts, `${link.text}:\n${link.url}`, `-- \n${footer}`, ''].join('\n\n'),
+    text: [...texts, `${link.text}:\n${link.url}`, `-- \n${footer}\n`].join('\n\n'),
     html: document(subject, parts, link, footer).text,
   };
 }

@@ -23,7 +23,7 @@ interface MailOptions {
 
 type Body = Omit<MailContent, 'footer'>;
 
-const OTHER_DEVICE = 'On another device than the one that you applied on, we first email you a link to continue there.';
+const OTHER_DEVICE = 'If you open it on another device than before, we first email you a link to continue there.';
 
 const MAILS: Record<DueMail['kind'], (options: MailOptions, at: Date) => Body> = {
   link: ({ linkUrl }, at) => ({
@@ -95,7 +95,7 @@ function decision({ checkout: { order, application }, providerDetails: { lenderN
     case 'declined':
       return [
         `${lenderName} has not approved your application. You owe nothing.`,
-        'Your order page states the reason, and how else you can pay.',
+        'Your order page states the reason, and whether you can pay in another way.',
       ];
     case 'failed':
     case undefined:

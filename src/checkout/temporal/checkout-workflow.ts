@@ -21,7 +21,7 @@ const { findNextStep, askLender, askBank, reportToOrder, settlePayments, askForS
   proxyActivities<CheckoutActivities>(options);
 
 const { sendDueMails } = proxyActivities<MailActivities>({
-  startToCloseTimeout: '2 minutes',
+  startToCloseTimeout: '1 minute',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 minutes' },
 });
 

@@ -68,7 +68,7 @@ export function changedIn(memory: Scene['memory']): Set<string> {
 }
 
 /** True if an order has nothing left to do, or an open run with the changes of its row. */
-async function isHealed({ db, client }: ChaosStack, orderId: string): Promise<boolean> {
+export async function isHealed({ db, client }: ChaosStack, orderId: string): Promise<boolean> {
   const { rows } = await db.query<{ version: number; isLeft: boolean }>(
     `select version, status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
        or exists (select from webhook_event where order_id = o.id and state = 'pending') as "isLeft"
