@@ -46,7 +46,7 @@ async function newShop() {
     return rows.length > 0;
   }, 'a webhook has failed');
   const { rows } = await stack.db.query('select id from api_key where seller_id = $1', [seller.id]);
-  const { link } = portalVisitor({ api, seller });
+  const visitor = portalVisitor({ api, seller });
   const pages = {
     overview: '/portal/overview/',
     orders: '/portal/orders/',
@@ -59,7 +59,7 @@ async function newShop() {
     revoke: `/portal/developers/keys/${rows[0].id}/revoke/`,
     'not-found': '/portal/nothing/',
   };
-  return { pages, link };
+  return { pages, link: (session?: object) => visitor.link(session) };
 }
 const shop = useResource(newShop, () => Promise.resolve());
 

@@ -156,7 +156,7 @@ test('a page changes nothing by being opened, and an action does nothing by GET'
   const before = await shop.state();
   for (const [, path] of ROUTES) {
     const { status } = await shop.get(
-      `${fill(path, shop.ids)}?${new URLSearchParams({ ...FIELDS, form_token: shop.token })}`,
+      `${fill(path, shop.ids)}?${new URLSearchParams({ ...FIELDS, form_token: shop.token }).toString()}`,
     );
     expect([path, status]).not.toEqual([path, 500]);
   }
