@@ -167,7 +167,7 @@ function webhooks({ visit, order, timeline }: OrderPage): Html {
       ${error !== null && html`<p class="${attempts.length > 0 ? 'error' : ''}">${error}</p>`}
       ${next !== null && html`<p>Next attempt: ${time(next)}</p>`}
       ${deleted !== null && html`<p class="hint">Its body and attempts were deleted on ${time(deleted)}.</p>`}
-      ${attempts.length > 0 && attemptTable(attempts)}
+      ${attempts.length > 0 && attemptTable(sequence, attempts)}
       ${
         deleted === null &&
         form(
@@ -180,8 +180,8 @@ function webhooks({ visit, order, timeline }: OrderPage): Html {
   }
 }
 
-function attemptTable(attempts: readonly Attempt[]): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Attempts">
+function attemptTable(sequence: number, attempts: readonly Attempt[]): Html {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Attempts of webhook ${sequence}">
     <table class="list">
       <thead>
         <tr>

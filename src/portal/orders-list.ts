@@ -56,7 +56,7 @@ export function ordersPage(page: OrdersPage): Html {
     orders.length === 0
       ? emptyState(base, searchQuery(search) !== '')
       : html`${ordersTable(page)}
-          <nav class="pages" aria-label="Pages">
+          <nav class="pages" aria-label="More orders">
             ${isContinued && html`<a href="${base}/orders/${searchQuery(search)}">First page</a>`}
             ${cursor !== null && html`<a rel="next" href="${base}/orders/${searchQuery(search, { cursor })}">Next page</a>`}
             <a href="${base}/orders.csv${searchQuery(search)}" download>Download all of this selection as CSV</a>

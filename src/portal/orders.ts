@@ -107,8 +107,9 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
     ({ event }) => ({ event }),
   );
 
-  action('/orders/:orderId/resend/:webhookId', 'webhook resend', async ({ session }, _fields, ctx) => {
-    const { order_id: id } = await resendWebhook(deps, ctx.params.webhookId ?? '', session.seller.id);
+  action('/orders/:orderId/resend/:webhookId', 'webhook resend', async (visit, _fields, ctx) => {
+    await stored(visit, ctx);
+    const { order_id: id } = await resendWebhook(deps, ctx.params.webhookId ?? '', visit.session.seller.id);
     return `/orders/${id}/?done=resent`;
   });
 }

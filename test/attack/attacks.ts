@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { BASE } from '../support/api';
@@ -156,6 +156,18 @@ export const ATTACKS: Record<string, Attack> = {
   /** Links of no order, to the pay page without a key. */
   async 'unknown pay links'(attacker) {
     await attacker.repeat(10_000, 100, () => attacker.call(`/pay/${randomUUID()}/`));
+  },
+
+  /** Sign-in links of the seller's page that nobody has made, opened and used. */
+  async 'guessed sign-in links'(attacker) {
+    const link = (): string => `/portal/link/${randomBytes(32).toString('base64url')}/`;
+    const form = { method: 'POST', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } };
+    const browser = { Cookie: `portal=${randomBytes(32).toString('base64url')}` };
+    await Promise.all([
+      attacker.repeat(5000, 40, () => attacker.call(link())),
+      attacker.repeat(5000, 40, () => attacker.call(link(), { ...form, body: 'form_token=x' })),
+      attacker.repeat(5000, 20, () => attacker.call('/portal/overview/', { headers: browser })),
+    ]);
   },
 
   async 'webhook tests'(attacker) {

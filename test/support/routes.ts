@@ -2,6 +2,7 @@ import type { Router } from '@koa/router';
 import type Koa from 'koa';
 import { createApp, type AppOptions } from '../../src/api/app';
 import { type CheckoutOptions, createCheckout } from '../../src/checkout/http/checkout';
+import { createPortal } from '../../src/portal/portal';
 import { BASE } from './api';
 import { log } from './stack';
 
@@ -39,4 +40,11 @@ export function checkoutRoutes(): string[] {
     mails: { sandbox: {} },
   } as unknown as CheckoutOptions;
   return createCheckout(options).router.stack.flatMap(routesOf);
+}
+
+/** Lists every route of the seller's page, as `apiRoutes`. */
+export function portalRoutes(): string[] {
+  const deps = { portalUrl: 'https://orders.example/portal', rules: { checkWebhookUrl: () => undefined } };
+  const { router } = createPortal({ deps } as unknown as Parameters<typeof createPortal>[0]);
+  return router.stack.flatMap(routesOf).filter((route) => !route.startsWith('HEAD '));
 }

@@ -111,3 +111,18 @@ test('the pay link of an order is not logged if it is used as an id, whatever th
   expect(statuses).toEqual([404, 401, 422, 405]);
   expect(JSON.stringify(lines)).not.toContain(payLinkId);
 });
+
+test('the secret of a link to the seller’s page and the cookie of its session are not logged', async () => {
+  const [link, cookie] = ['Link_Secret-9'.repeat(4).slice(0, 43), 'Cookie_Secret-7'.repeat(4).slice(0, 43)];
+  const lineOf = (method: string) =>
+    logged(async (headers) => {
+      const url = `${service.api.url}/portal/link/${link}/`;
+      expect(
+        (await fetch(url, { method, headers: { ...headers, Cookie: `portal=${cookie}` } })).status,
+      ).toBeGreaterThan(400);
+    });
+  for (const method of ['GET', 'POST'])
+    expect(await lineOf(method)).toMatchObject([{ path: '/portal/link/Link_Sec…/' }]);
+  expect(JSON.stringify(lines)).not.toContain(link);
+  expect(JSON.stringify(lines)).not.toContain(cookie);
+});
