@@ -50,8 +50,8 @@ export interface MailServer {
   port: number;
   /** All that was accepted. */
   mails: ReceivedMail[];
-  /** The commands of all connections that were opened. */
-  connections(): number;
+  /** Each receiver that was named, accepted or not. */
+  receivers: string[];
   stop(): Promise<void>;
 }
 
@@ -66,16 +66,13 @@ interface MailServerOptions {
 /** An SMTP server that keeps what it receives. */
 export async function startMailServer({ port, beforeAnswer, refuseWith }: MailServerOptions = {}): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
-  let connections = 0;
+  const receivers: string[] = [];
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
     logger: false,
-    onConnect(_session, done) {
-      connections += 1;
-      done();
-    },
     onRcptTo({ address }, _session, done) {
+      receivers.push(address);
       if (refuseWith === undefined) done();
       else done(Object.assign(new Error(`no mailbox ${address}`), { responseCode: refuseWith }));
     },
@@ -92,14 +89,18 @@ export async function startMailServer({ port, beforeAnswer, refuseWith }: MailSe
       });
     },
   });
-  server.on('error', () => undefined);
   const at = port ?? (await freePort());
-  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at, '127.0.0.1', resolve);
+  });
+  // Clients that die.
+  server.removeAllListeners('error').on('error', () => undefined);
   return {
     url: `smtp://127.0.0.1:${at}`,
     port: at,
     mails,
-    connections: () => connections,
+    receivers,
     stop: () => new Promise<void>((resolve) => server.close(resolve)),
   };
 }

@@ -296,7 +296,7 @@ test('every curl command of docs/sellers/webhooks.md works unchanged', async () 
   const lines = codeBlocks('docs/sellers/webhooks.md')
     .filter(({ language }) => language === 'sh')
     .map(({ code }) => code);
-  expect(lines).toHaveLength(4);
+  expect(lines).toHaveLength(5);
   const env = {
     PATH: process.env.PATH,
     API: stack.api.url + BASE,
@@ -312,8 +312,9 @@ test('every curl command of docs/sellers/webhooks.md works unchanged', async () 
   await until(async () => (await pendingWebhooks()) === 0, 'every attempt is recorded');
   const answers: any[] = [];
   for (const line of lines) answers.push(await run(line));
-  const [list, sent, headers, rotated] = answers;
+  const [list, address, sent, headers, rotated] = answers;
   expect(list.data).toMatchObject([{ state: 'delivered' }]);
+  expect(address.data).toHaveProperty('replaces');
   expect(sent.data).toMatchObject({ delivered: true, status: 200 });
   expect(headers.data.names).toEqual(['authorization']);
   expect(rotated.data.webhook_secret).toMatch(/^whsec_/);

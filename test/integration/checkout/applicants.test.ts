@@ -264,11 +264,11 @@ test.each([
     await customer.leaveAtBank(await customer.startPayment(), outcome);
     const other = customerAt(url);
     await other.look('return/');
-    // The checkout's workflow asks the bank.
+    // The bank is asked by the workflow, and not for this browser.
     const page = await until(async () => {
-      const found = await other.look();
-      return found.heading === heading ? found : undefined;
-    }, heading);
+      const shown = await other.look();
+      return shown.heading === heading ? shown : undefined;
+    }, 'the result is shown');
     expect(page.text.replace(/\s+/g, ' ')).toMatch(result);
     expect(page.text).not.toMatch(/Oak Bank (paid|refused)|Email me a link/);
     if (outcome === 'approved') expect(buttonTarget(page)).toBe(`${REDIRECT}?orderId=${id}`);

@@ -47,6 +47,8 @@ const order = (data: Record<string, unknown> = {}) =>
     reference: `HP-${String(Math.random()).slice(2, 9)}`,
     ...data,
   });
+/** How often a mail to an address was tried. Mails of earlier tests may arrive too. */
+const timesTo = (of: MailServer, email: string) => of.receivers.filter((one) => one === email).length;
 const expectMail = (of: MailServer, kind: string, email: string) =>
   until(() => of.mails.find((mail) => kindOf(mail) === kind && mail.to[0] === email), `the mail ${kind} arrives`);
 /** All that Temporal stores about an order. */
@@ -171,7 +173,7 @@ test('a receiver that the mail server refuses is tried once, and its address sta
       )?.status.name === 'COMPLETED',
     'it is given up',
   );
-  expect([mail.mails, mail.connections()]).toEqual([[], 1]);
+  expect(timesTo(mail, email)).toBe(1);
   expect(await storedTexts(id)).not.toMatch(/frank|unknown\.example|no mailbox/);
   await stack.api.cancel(id);
 });
@@ -182,7 +184,7 @@ test('a refusal that may end is repeated', async () => {
   answers.set(email, () => REFERRED);
   const { id, customer } = await order();
   await customer.apply({ email });
-  await until(() => busy.connections() > 1, 'it is tried again');
+  await until(() => timesTo(busy, email) > 1, 'it is tried again');
   expect(await storedTexts(id)).not.toMatch(/grace|later\.example/);
   await busy.stop();
   await expectMail(await serve(), 'review', email);
