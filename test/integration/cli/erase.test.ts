@@ -49,8 +49,9 @@ async function closedOrder({ email, name, data }: Person, on = stack): Promise<s
   await until(async () => (await stack.db.query(decided, [id])).rowCount === 1, 'the lender has decided');
   expect((await on.api.progress(id, 'failed', `${name} has called`)).status).toBe(200);
   await until(() => noWebhookPending(stack, [id]), 'no webhook is pending');
-  // It has written to the customer.
-  for (const workflow of ['order', 'mail']) await stack.client.workflow.getHandle(`${workflow}-${id}`).result();
+  await stack.client.workflow.getHandle(`order-${id}`).result();
+  const written = `select from sandbox_mail where order_id = $1 and id like 'closed.%'`;
+  await until(async () => (await stack.db.query(written, [id])).rowCount === 1, 'the customer is told');
   return id;
 }
 
@@ -233,6 +234,8 @@ test('seller erase deletes credentials, contacts and customers’ data of an acc
   expect(await tablesWith(person.name)).toEqual([]);
   // The audit log has the URLs that operators set.
   expect(await tablesWith(mark)).toEqual(['operator_action']);
+  // The API knows the key for a second.
+  await until(async () => (await on.api.get(id)).status === 401, 'the key is refused');
   expectProblem(await on.api.get(id), 401, 'unauthorized');
   const { rows } = await stack.db.query(
     `select name, disabled_at is not null as disabled, default_redirect_url as url, webhook_headers as headers,
