@@ -215,7 +215,7 @@ test('different changes are left to a person, who can keep the row', async () =>
   const isListed = async () => (await differences())[id] === 'different';
   await until(isListed, 'visibility lists the run');
   expect((await reconcile('--repair')).stdout).toMatch(/decide which is right: --keep-row/);
-  expect((await reconcile('--repair', '--keep-row')).stdout).toMatch(/the row is kept/);
+  expect((await reconcile('--repair', '--keep-row')).stdout).toMatch(/the run is terminated: nothing is left to do/);
   await until(async () => (await statusOf(stack.client, id)) === 'TERMINATED', 'the run has ended');
 });
 
