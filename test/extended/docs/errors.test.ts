@@ -11,7 +11,7 @@ const normalize = (value: unknown): Record<string, unknown> =>
     JSON.stringify(value)
       .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-      .replace(/\d+ (requests|s\b)/g, 'n $1'),
+      .replace(/\d+ (requests|orders|s\b)/g, 'n $1'),
   );
 
 test.each(PROBLEM_CODES)(
