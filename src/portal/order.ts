@@ -22,7 +22,7 @@ export interface OrderPage {
 }
 
 /** What a seller of a sandbox account can simulate, and its button. */
-export const SIMULATIONS = {
+const SIMULATIONS = {
   signup_started: 'Start the signup',
   approved: 'Approve',
   declined: 'Decline',

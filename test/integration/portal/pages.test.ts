@@ -29,7 +29,7 @@ const words = ({ text }: { text: string }): string =>
 const webhookIds = ({ text }: { text: string }): string[] =>
   [...text.matchAll(/\/portal\/webhooks\/([0-9a-f-]{36})\/resend\//g)].map(([, id]) => id!);
 
-test('the page Webhooks says why webhooks do not arrive, and a person mends it without a program', async () => {
+test('the page Webhooks says why webhooks do not arrive, and a person repairs it without a program', async () => {
   const shop = await newShop();
   const mistyped = `http://127.0.0.1:${await freePort()}/hoks`;
   const { origin } = new URL(mistyped);

@@ -17,7 +17,7 @@ test('an amount is split into equal instalments, and the last one includes the p
 });
 
 test.each([100, 12_345, 1_000_000, 1_000_000_000])(
-  'with interest too, the instalments of %d pence are equal, but for the pence of rounding in the last one',
+  'with interest too, the instalments of %d pence are equal, except for the pence of rounding in the last one',
   (pence) => {
     for (const representativeInterest of [0, 0.1, 9.9, 12.9, 49.99, 100]) {
       for (const promotions of [[], [promotion(30, '2099-01-31')], [promotion(90, '2099-01-31')]]) {
