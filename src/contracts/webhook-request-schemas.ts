@@ -13,7 +13,6 @@ import {
   time,
   uuidCursor,
 } from './fields';
-import { orderId } from './order-schemas';
 import { webhookState } from './webhook-schemas';
 
 const DAY_SECONDS = 86_400;
@@ -131,7 +130,7 @@ export const resendWebhooksRequestSchema = z.strictObject({
   data: z
     .strictObject({
       state: optional(webhookState).meta({ description: 'Only webhooks in this state. Default: any.' }),
-      order_id: optional(orderId).meta({ description: 'Only webhooks of this order. Default: any.' }),
+      order_id: optional(z.guid('must be a UUID')).meta({ description: 'Only webhooks of this order. Default: any.' }),
       created_from: optional(time()).meta({
         description: 'Only webhooks created at this time or later. ISO 8601.',
         examples: ['2026-11-21T09:00:00Z'],

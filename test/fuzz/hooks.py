@@ -72,6 +72,7 @@ MAPPINGS = {
     "cancel_url": without_order_id,
     "reference": visible,
     "source": printable,
+    "user": printable,
     "reason": printable,
     "meta_data": storable,
 }
@@ -113,6 +114,7 @@ EXPIRY_DATES = [str(TODAY + datetime.timedelta(days=days)) for days in range(2, 
 REPLACEMENTS = {
     "createOrder": {"expires_at": f"{EXPIRY_DATES[0]}T09:00:00Z"},
     "resendWebhooks": {"state": "exhausted"},
+    "setWebhookEndpoint": {"replaces": None},
 }
 DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 
@@ -124,7 +126,9 @@ def is_allowed(operation, data):
         is_time = isinstance(expires, str) and DATE_TIME.match(expires)
         return not is_time or expires[:10] in EXPIRY_DATES
     if operation == "resendWebhooks":
-        return any(data.get(name) is not None for name in ("state", "created_from"))
+        return any(data.get(name) is not None for name in ("state", "order_id", "created_from"))
+    if operation == "setWebhookEndpoint":
+        return data.get("url") is not None or not data.get("replaces")
     return True
 
 
@@ -153,11 +157,15 @@ def before_call(context, case, kwargs):
     if isinstance(url, str):
         origin = re.sub(r"^(https?://[^/?#]+).*", r"\1", url)
         case.body = {**case.body, "data": {**case.body["data"], "origin": origin}}
+    replaced = data.get("replaces") if isinstance(data, dict) else None
+    if isinstance(replaced, list) and data.get("url") is not None:
+        urls = [re.sub(r"^https?://$", "https://old.example", url) if isinstance(url, str) else url for url in replaced]
+        case.body = {**case.body, "data": {**case.body["data"], "replaces": urls}}
     # A unique Idempotency-Key per call, because a second body with the same key is rejected.
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):
         case.headers["Idempotency-Key"] = key[:200] + uuid.uuid4().hex
-    for name in ("created_from", "created_before", "updated_from"):
+    for name in (f"{change}_{end}" for change in ("created", "updated", "completed") for end in ("from", "before")):
         if isinstance((case.query or {}).get(name), str):
             case.query[name] = MOMENTS[len(case.query[name]) % len(MOMENTS)]
     example = (case.query or {}).get("amount")

@@ -49,7 +49,8 @@ export async function keepPort(preferred: number): Promise<number> {
   const file = path.join(DATA_DIR, 'ports.json');
   const kept = readJson(file) as Record<string, number> | undefined;
   const port = await choosePort(kept?.[preferred] ?? preferred);
-  writeFileSync(file, JSON.stringify({ ...kept, [preferred]: port }));
+  // Read again: another part of the service has kept its port meanwhile.
+  writeFileSync(file, JSON.stringify({ ...(readJson(file) as typeof kept), [preferred]: port }));
   return port;
 }
 
