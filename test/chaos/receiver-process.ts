@@ -8,10 +8,10 @@ import { selfSigned } from '../support/self-signed';
 import type { Logged, ReceiverFault } from './receiver';
 
 /*
- * The sellers' webhook endpoint, a process of its own: `node receiver-process.js <log file> <port> <TLS port>`. Every
+ * The sellers' webhook endpoint, a process of its own: `node receiver-process.js <log file> <port> <TLS port> <address>`. Every
  * request and every response is a line of the log before it has an effect. The parent process sends whether it fails.
  */
-const [, , logFile = '', port = '', tlsPort = ''] = process.argv;
+const [, , logFile = '', port = '', tlsPort = '', host = ''] = process.argv;
 let isFailing = false;
 let count = 0;
 /** The ids of the webhooks that have arrived. */
@@ -71,7 +71,7 @@ function handle(request: IncomingMessage, response: ServerResponse): void {
   );
 }
 
-createServer(handle).listen(Number(port), '127.0.0.1');
+createServer(handle).listen(Number(port), host);
 createTlsServer(selfSigned('localhost'), handle)
   .on('tlsClientError', () => undefined)
-  .listen(Number(tlsPort), '127.0.0.1', () => process.send?.('listening'));
+  .listen(Number(tlsPort), host, () => process.send?.('listening'));

@@ -46,7 +46,7 @@ export interface ReceiverPart extends Part {
   read: (from: number) => Received[];
 }
 
-export function createReceiver(logFile: string, port: number, tlsPort: number): ReceiverPart {
+export function createReceiver(logFile: string, port: number, tlsPort: number, host = '127.0.0.1'): ReceiverPart {
   let child: ChildProcess | undefined;
   let isFailing = false;
   const isRunning = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
@@ -60,7 +60,7 @@ export function createReceiver(logFile: string, port: number, tlsPort: number): 
     async start() {
       child = fork(
         path.join(PACKAGE_ROOT, 'dist/test/chaos/receiver-process.js'),
-        [logFile, String(port), String(tlsPort)],
+        [logFile, String(port), String(tlsPort), host],
         {
           // Otherwise an interrupt in the terminal would end it before the run's last webhooks.
           detached: true,

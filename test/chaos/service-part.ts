@@ -31,7 +31,13 @@ const LOG_LINES = 2000;
 /** As in the image, in a container of 1 GB. */
 const IN_CONTAINER = ['--max-semi-space-size=16', '--max-old-space-size=512'];
 
-export function createServicePart(name: string, entry: 'server' | 'worker', env: Record<string, string>): ServicePart {
+/** @param via the start of the command, for a process on another machine */
+export function createServicePart(
+  name: string,
+  entry: 'server' | 'worker',
+  env: Record<string, string>,
+  via: readonly string[] = [],
+): ServicePart {
   let running: ServiceProcess | undefined;
   let launch: Partial<Launch> = {};
   const isRunning = (): boolean => running?.isRunning() ?? false;
@@ -45,6 +51,7 @@ export function createServicePart(name: string, entry: 'server' | 'worker', env:
         entry,
         { ...env, ...launch.env },
         {
+          via,
           nodeOptions: [
             ...IN_CONTAINER,
             ...(preload ? ['--require', path.join(__dirname, 'preload', `${preload}.js`)] : []),

@@ -36,16 +36,19 @@ interface ProcessOptions {
   /** The folder whose `dist/` is run. */
   root?: string;
   nodeOptions?: readonly string[];
+  /** The start of the command: programs that run the process, such as nsenter. */
+  via?: readonly string[];
 }
 
 /** Starts an entry point from `dist/`, like production does, and waits until its log states that it is ready. */
 export async function startProcess(
   entry: 'server' | 'worker' | 'npm-start',
   env: Record<string, string>,
-  { isUp = /(API|worker) started|is up/, root = PACKAGE_ROOT, nodeOptions = [] }: ProcessOptions = {},
+  { isUp = /(API|worker) started|is up/, root = PACKAGE_ROOT, nodeOptions = [], via = [] }: ProcessOptions = {},
 ): Promise<ServiceProcess> {
   const file = `dist/${entry === 'npm-start' ? 'tools/local-stack/start' : `src/${entry}`}.js`;
-  const child = spawn(process.execPath, [...nodeOptions, path.join(root, file)], {
+  const command = [...via, process.execPath, ...nodeOptions, path.join(root, file)];
+  const child = spawn(command[0]!, command.slice(1), {
     env: { ...inherited(), LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

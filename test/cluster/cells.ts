@@ -1,0 +1,189 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createCaller } from '../chaos/caller';
+import type { Cell, Scene } from '../chaos/cell';
+import { acknowledged } from '../chaos/ledger';
+import { type Part, restart } from '../chaos/part';
+import { lostOf, repairAll } from '../chaos/reconcile';
+import { Shopper } from '../chaos/shopper';
+import { type Phase, type PhaseFigures, figuresOf } from './measure';
+import { type Cut, CUTS, cut, reconnect, separate, slowDown, speedUp } from './network';
+import { type ClusterStack, type Host, partsOfHost } from './stack';
+
+/** How long a fault lasts, and how long the service is watched afterwards. */
+const FAULT_MS = 40_000;
+const AFTER_MS = 30_000;
+const READ_EVERY_MS = 100;
+/** How long a cluster manager takes to promote the replica. */
+const PROMOTED_AFTER_MS = 5000;
+/** How far the replica is behind when the primary ends. */
+const BEHIND_MS = 1500;
+
+/** What a cell does under load, in phases: the first begins with the fault. */
+type Steps = (scene: ClusterScene) => { name: string; begin: () => Promise<unknown> }[];
+type ClusterScene = Scene & { stack: ClusterStack; host: Host; other: Host };
+
+interface Plan extends Pick<Cell, 'variants' | 'allowed' | 'restores' | 'repair'> {
+  name: string;
+  steps: Steps;
+  isSynchronous?: boolean;
+}
+
+export interface ClusterCell extends Cell {
+  isSynchronous: boolean;
+  /** Of the run that has ended. */
+  figures: () => PhaseFigures[];
+}
+
+const together = (parts: Part[], action: (part: Part) => Promise<unknown>): Promise<unknown> =>
+  Promise.all(parts.map(action));
+
+/** Temporal first, as after a reboot; the services wait for nothing. */
+const startHost = async (host: Host): Promise<void> => {
+  const [temporal, ...services] = partsOfHost(host);
+  await Promise.all([temporal!.start(), together(services, (part) => part.start())]);
+};
+
+/** Takes a host away and back as docs/operators/two-hosts.md has it. */
+async function rollHost({ api, worker, proxy }: Host, root: string | undefined): Promise<void> {
+  await proxy.end('SIGTERM');
+  for (const part of [api, worker]) part.relaunchWith(root === undefined ? {} : { root });
+  await together([api, worker], (part) => restart(part, 'SIGTERM'));
+  await proxy.start();
+}
+
+const rollTo =
+  ({ stack }: ClusterScene, root: string | undefined) =>
+  async (): Promise<void> => {
+    for (const host of stack.hosts) await rollHost(host, root);
+  };
+
+/** @param behindMs how long the replica has received nothing when the primary ends */
+async function promote({ stack: { pair }, memory }: ClusterScene, behindMs: number): Promise<void> {
+  memory.set('from', Date.now());
+  if (behindMs > 0) cut('postgres2', 'both ways');
+  await delay(behindMs);
+  const lag = behindMs > 0 ? await pair.lag() : 0;
+  await pair.primary.end('SIGKILL');
+  reconnect('postgres2');
+  await delay(PROMOTED_AFTER_MS);
+  await pair.promote();
+  memory.set('to', Date.now());
+  console.log(`promoted; ${lag} bytes of WAL are lost`);
+}
+
+/** A worker that was cut off for longer than the activity of an attempt (30 s) may repeat an earlier webhook late. */
+const SILENT: Pick<Plan, 'allowed'> = { allowed: () => ({ repeatsLate: true, overlaps: () => true }) };
+
+const PLANS: Plan[] = [
+  {
+    name: 'a host is killed, and returns',
+    steps: ({ host }) => [
+      { name: 'killed', begin: () => together(partsOfHost(host), (part) => part.end('SIGKILL')) },
+      { name: 'returned', begin: () => startHost(host) },
+    ],
+    allowed: () => ({ repeatsLate: true }),
+  },
+  {
+    name: 'the network of a host is cut',
+    variants: [...Object.keys(CUTS), 'slow', 'hosts separated'],
+    steps: ({ host, other, variant }) => [
+      {
+        name: 'cut',
+        begin: async () => {
+          if (variant === 'slow') slowDown(host.place);
+          else if (variant === 'hosts separated') separate(host.place, other.place);
+          else cut(host.place, variant as Cut);
+          return Promise.resolve();
+        },
+      },
+      {
+        name: 'returned',
+        begin: async () => {
+          if (variant === 'slow') speedUp(host.place);
+          else reconnect(host.place);
+          return Promise.resolve();
+        },
+      },
+    ],
+    ...SILENT,
+  },
+  {
+    name: 'a rolling restart of Temporal',
+    steps: ({ stack }) =>
+      stack.hosts.map(({ temporal, place }) => ({ name: place, begin: () => restart(temporal, 'SIGTERM') })),
+  },
+  {
+    name: 'the Postgres primary is killed, synchronous replica',
+    isSynchronous: true,
+    steps: (scene) => [{ name: 'killed', begin: () => promote(scene, 0) }],
+  },
+  {
+    name: 'the Postgres primary is killed, asynchronous replica',
+    restores: true,
+    steps: (scene) => [{ name: 'killed', begin: () => promote(scene, BEHIND_MS) }],
+    repair: repairAll,
+    allowed: ({ memory }) => ({
+      restored: {
+        from: (memory.get('from') as number | undefined) ?? -Infinity,
+        to: (memory.get('to') as number | undefined) ?? Infinity,
+      },
+      reportedLost: lostOf(memory),
+      failedRuns: 'all',
+    }),
+  },
+  {
+    name: 'a rolling upgrade and back',
+    steps: (scene) => [
+      { name: 'upgrade', begin: rollTo(scene, scene.oldRoot) },
+      { name: 'both releases', begin: () => rollHost(scene.host, undefined) },
+      { name: 'back', begin: rollTo(scene, undefined) },
+    ],
+  },
+];
+
+/** Reads open orders all the time: the load's customers stop when they wait for changes. */
+async function readAlways({ stack, ledger, shops, random }: Scene, isOver: () => boolean): Promise<void> {
+  const caller = createCaller(stack.apiUrls, { ...ledger, successes: [] });
+  const shopper = new Shopper(caller, ledger, stack.checkoutKey, true, true);
+  const reads = new Set<Promise<unknown>>();
+  while (!isOver()) {
+    const { record } = random.pick(acknowledged(ledger));
+    const shop = shops.find(({ id }) => id === record.sellerId)!;
+    const read = shopper.read(shop, record).finally(() => reads.delete(read));
+    reads.add(read);
+    await delay(READ_EVERY_MS);
+  }
+  await Promise.all(reads);
+  await caller.close();
+}
+
+function cellOf({ name, steps, isSynchronous = false, ...details }: Plan): ClusterCell {
+  let figures: PhaseFigures[] = [];
+  return {
+    ...details,
+    ...{ name, isSynchronous, warmUpMs: 15_000, figures: () => figures },
+    async strike(scene) {
+      const stack = scene.stack as ClusterStack;
+      const [host, other] = scene.random.chance(0.5) ? stack.hosts : stack.hosts.toReversed();
+      const planned = steps({ ...scene, stack, host: host!, other: other! });
+      let isOver = false;
+      const reading = readAlways(scene, () => isOver);
+      const struckAt = performance.now();
+      const phases: Phase[] = [];
+      try {
+        for (const [index, step] of planned.entries()) {
+          const from = performance.now();
+          await step.begin();
+          await delay(index === planned.length - 1 ? AFTER_MS : FAULT_MS);
+          phases.push({ name: step.name, from, to: performance.now() });
+        }
+      } finally {
+        isOver = true;
+        await reading;
+        figures = phases.map((phase) => figuresOf(scene.ledger, phase, struckAt));
+      }
+    },
+  };
+}
+
+export const CELLS: ClusterCell[] = PLANS.map(cellOf);

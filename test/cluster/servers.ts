@@ -1,0 +1,259 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import path from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../src/db/run-migrations';
+import { PACKAGE_ROOT } from '../../src/package';
+import { type Child, startChild } from '../../tools/local-stack/child';
+import { startPostgres } from '../../tools/local-stack/postgres';
+import { osAccountFor, postgresPrograms } from '../../tools/local-stack/postgres-programs';
+import { type Part, processTree } from '../chaos/part';
+import { ADDRESSES, HARNESS, type Place, PRIMARY, movePrimary, on } from './network';
+import { TEMPORAL_SERVER, TEMPORAL_SQL_TOOL } from './programs';
+
+const START_LIMIT_MS = 60_000;
+const TEMPORAL_PORT = 7233;
+const DATABASES = { temporal: 'temporal', temporal_visibility: 'visibility' };
+
+interface ServerSpec {
+  name: string;
+  place?: Place;
+  command: string[];
+  env?: Record<string, string>;
+  stopSignal?: NodeJS.Signals;
+  logFile: string;
+  isReady: () => Promise<boolean>;
+}
+
+/** A server in a process of its own, on one of the machines or beside them. */
+function serverPart({ name, place, command, env = {}, stopSignal = 'SIGTERM', logFile, isReady }: ServerSpec): Part {
+  let child: Child | undefined;
+  let running = false;
+  return {
+    name,
+    isRunning: () => running,
+    pids: () => (running ? processTree(child!.pid) : []),
+    async start() {
+      const variables = Object.entries(env).map(([key, value]) => `${key}=${value}`);
+      const full = [...(place ? on(place) : []), 'env', ...variables, ...command];
+      child = await startChild({ name, command: full, logFile, stopSignal });
+      running = true;
+      void child.exited.then(() => (running = false));
+      const problem = await child.untilReady(START_LIMIT_MS, isReady);
+      if (problem !== undefined) throw new Error(`${name} did not start: ${problem}\n${child.output()}`);
+    },
+    async end(signal) {
+      if (!running) return;
+      await (signal === 'SIGTERM' ? child!.stop() : child!.kill(signal));
+      await child!.exited;
+    },
+  };
+}
+
+function answersOn(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 1000 });
+    const done = (answers: boolean) => (): void => {
+      socket.destroy();
+      resolve(answers);
+    };
+    socket.on('connect', done(true)).on('error', done(false)).on('timeout', done(false));
+  });
+}
+
+export interface PostgresPair {
+  primary: Part;
+  replica: Part;
+  url: (database?: string) => string;
+  /** What both have written to their logs. */
+  readLog: () => string;
+  /** Makes the replica the primary, once the primary has ended. */
+  promote: () => Promise<void>;
+  /** Bytes of WAL that the replica has not received. */
+  lag: () => Promise<number>;
+}
+
+/** Creates all databases, and starts the primary and a streaming replica. */
+export async function startPostgresPair(folder: string, isSynchronous: boolean): Promise<PostgresPair> {
+  const dirs = { postgres1: path.join(folder, 'postgres1'), postgres2: path.join(folder, 'postgres2') };
+  const first = await startPostgres({ dataDir: dirs.postgres1, port: 5432, log: () => undefined, durable: false });
+  const { password, port } = new URL(first.url);
+  const target = ['--plugin', 'postgres12_pgx', '--ep', '127.0.0.1', '-p', port, '-u', 'postgres', '--pw', password];
+  for (const [database, schema] of Object.entries(DATABASES)) {
+    const tool = (...args: string[]): unknown =>
+      execFileSync(TEMPORAL_SQL_TOOL, [...target, '--db', database, ...args], { stdio: 'pipe' });
+    tool('create-database');
+    tool('setup-schema', '-v', '0.0');
+    tool('update-schema', '--schema-name', `postgresql/v12/${schema}`);
+  }
+  await migrate(first.url);
+  await first.stop();
+  appendFileSync(path.join(dirs.postgres1, 'pg_hba.conf'), `host all,replication all ${HARNESS}/24 scram-sha-256\n`);
+  execFileSync('cp', ['-a', dirs.postgres1, dirs.postgres2]);
+  writeFileSync(path.join(dirs.postgres2, 'standby.signal'), '');
+  const { via } = osAccountFor(dirs.postgres1, postgresPrograms());
+  const conninfo = `host=${PRIMARY} user=postgres password=${password}`;
+  const part = (name: string, place: 'postgres1' | 'postgres2', settings: Record<string, string>): Part =>
+    serverPart({
+      ...{ name, place, stopSignal: 'SIGINT', logFile: `${dirs[place]}.log` },
+      command: [
+        ...via,
+        path.join(postgresPrograms(), 'postgres'),
+        ...['-D', dirs[place]],
+        ...Object.entries({
+          ...{ listen_addresses: '*', unix_socket_directories: '', max_connections: '400' },
+          ...{ fsync: 'off', full_page_writes: 'off', shared_preload_libraries: 'pg_stat_statements' },
+          ...settings,
+        }).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
+      ],
+      isReady: () => answersOn(ADDRESSES[place], 5432),
+    });
+  const primary = part('Postgres primary', 'postgres1', isSynchronous ? { synchronous_standby_names: '*' } : {});
+  const replica = part('Postgres replica', 'postgres2', { primary_conninfo: conninfo });
+  movePrimary('postgres1');
+  await primary.start();
+  await replica.start();
+  const url = (host: string, database = 'orders'): string => `postgres://postgres:${password}@${host}:5432/${database}`;
+  async function ask<T extends pg.QueryResultRow>(host: string, query: string): Promise<T> {
+    const client = new pg.Client({ connectionString: url(host) });
+    await client.connect();
+    return client
+      .query<T>(query)
+      .then(({ rows }) => rows[0]!)
+      .finally(() => client.end());
+  }
+  return {
+    primary,
+    replica,
+    url: (database) => url(PRIMARY, database),
+    readLog: () =>
+      Object.values(dirs)
+        .map((dir) => readFileSync(`${dir}.log`, 'utf8'))
+        .join(''),
+    async promote() {
+      await ask(ADDRESSES.postgres2, 'select pg_promote()');
+      movePrimary('postgres2', 'postgres1');
+    },
+    async lag() {
+      const query = `select coalesce(min(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)), 'NaN')::float8 as bytes
+        from pg_stat_replication`;
+      return (await ask<{ bytes: number }>(PRIMARY, query)).bytes;
+    },
+  };
+}
+
+const SHARDS = 'numHistoryShards: 512';
+
+/** All four services of Temporal on one host, as deploy/temporal/cluster.yaml has them. `HISTORY_SHARDS` is for measurements. */
+export function temporalPart(folder: string, place: 'host1' | 'host2', { url }: PostgresPair): Part {
+  const { username, password, host } = new URL(url());
+  const file = path.join(folder, `temporal-${place}.yaml`);
+  const shipped = readFileSync(path.join(PACKAGE_ROOT, 'deploy/temporal/cluster.yaml'), 'utf8');
+  const { HISTORY_SHARDS = '512' } = process.env;
+  writeFileSync(file, replaceIn(shipped, SHARDS, `numHistoryShards: ${HISTORY_SHARDS}`));
+  return serverPart({
+    name: `Temporal on ${place}`,
+    place,
+    command: [TEMPORAL_SERVER, '--config-file', file, 'start'],
+    env: {
+      ...{ HOST_ADDRESS: ADDRESSES[place], POSTGRES_ADDRESS: host },
+      ...{ POSTGRES_USER: username, POSTGRES_PASSWORD: password },
+      DYNAMIC_CONFIG: path.join(PACKAGE_ROOT, 'deploy/temporal/dynamic-config.yaml'),
+    },
+    logFile: `${file}.log`,
+    isReady: () => answersOn(ADDRESSES[place], TEMPORAL_PORT),
+  });
+}
+
+function replaceIn(text: string, from: string, to: string): string {
+  if (!text.includes(from)) throw new Error(`the shipped file has no ${from}`);
+  return text.replace(from, to);
+}
+
+const PAIRS = { host1: 'host2', host2: 'host1' } as const;
+const CERTIFICATES = '/etc/order-service/certificates/';
+/** What a host's services use: its own frontend, or the other one's while that is down. */
+const TEMPORAL_PROXY_PORT = 7230;
+
+const temporalServers = (servers: [string, string][], options = ''): string =>
+  servers.map(([name, address]) => `  server ${name} ${address}:${TEMPORAL_PORT} check${options}`).join('\n');
+
+/** The shipped proxy of a host, and before the services a proxy to Temporal. */
+export function proxyPart(folder: string, place: 'host1' | 'host2'): Part {
+  const certificates = path.join(folder, 'certificates/');
+  mkdirSync(certificates, { recursive: true });
+  const pem = path.join(certificates, 'order-service.pem');
+  const key = path.join(folder, 'key.pem');
+  const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  execFileSync('openssl', [...kind, '-subj', '/CN=x', '-keyout', key, '-out', pem], { stdio: 'ignore' });
+  appendFileSync(pem, readFileSync(key));
+  const shipped = readFileSync(path.join(PACKAGE_ROOT, 'deploy/hosts/haproxy.cfg'), 'utf8');
+  const file = path.join(folder, `${place}.cfg`);
+  const [own, peer] = [ADDRESSES[place], ADDRESSES[PAIRS[place]]];
+  writeFileSync(file, `${replaceIn(shipped, CERTIFICATES, certificates)}\n${temporalFrontend(own, peer)}`);
+  return serverPart({
+    name: `proxy of ${place}`,
+    place,
+    command: ['haproxy', '-db', '-f', file],
+    env: { PEER_ADDRESS: peer },
+    stopSignal: 'SIGUSR1',
+    logFile: `${file}.log`,
+    isReady: () => answersOn(own, 8404),
+  });
+}
+
+const temporalFrontend = (own: string, peer: string): string => `
+listen temporal
+  mode tcp
+  bind 127.0.0.1:${TEMPORAL_PROXY_PORT}
+  timeout client 1h
+  timeout server 1h
+  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+${temporalServers([['here', own]])}
+${temporalServers([['peer', peer]], ' backup')}
+`;
+
+export const TEMPORAL_ADDRESS = `127.0.0.1:${TEMPORAL_PROXY_PORT}`;
+
+/** The load balancer in front of both hosts, as docs/operators/two-hosts.md demands it, and one in front of Temporal for the harness. */
+export function loadBalancerPart(folder: string): Part {
+  const file = path.join(folder, 'load-balancer.cfg');
+  const { host1, host2 } = ADDRESSES;
+  const hosts: [string, string][] = Object.entries({ host1, host2 });
+  writeFileSync(
+    file,
+    `defaults
+  mode tcp
+  timeout connect 2s
+  timeout client 1h
+  timeout server 1h
+  retries 3
+  option redispatch 1
+  default-server inter 2s fall 2 rise 1 on-marked-down shutdown-sessions
+listen public
+  bind 127.0.0.1:443
+  option httpchk GET /host
+${hosts.map(([name, address]) => `  server ${name} ${address}:443 check port 8404`).join('\n')}
+listen temporal
+  bind ${TEMPORAL_ADDRESS}
+${temporalServers(hosts)}
+`,
+  );
+  return serverPart({
+    name: 'load balancer',
+    command: ['haproxy', '-db', '-f', file],
+    logFile: `${file}.log`,
+    isReady: () => answersOn('127.0.0.1', 443),
+  });
+}
+
+/** This build as another version, in a folder of its own. */
+export function copyBuild(folder: string, version: string): string {
+  const root = path.join(folder, `release-${version}`);
+  cpSync(path.join(PACKAGE_ROOT, 'dist'), path.join(root, 'dist'), { recursive: true });
+  const description = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'package.json'), 'utf8')) as object;
+  writeFileSync(path.join(root, 'package.json'), JSON.stringify({ ...description, version }));
+  execFileSync('ln', ['-s', path.join(PACKAGE_ROOT, 'node_modules'), path.join(root, 'node_modules')]);
+  return root;
+}
