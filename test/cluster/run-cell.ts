@@ -3,13 +3,13 @@ import { createCleanup } from '../chaos/cleanup';
 import { explain } from '../chaos/explain';
 import { runCell } from '../chaos/run';
 import { CELLS } from './cells';
-import { printCost } from './cost';
 import { copyBuild } from './servers';
 import { startClusterStack } from './stack';
+import { printTemporalAlone } from './temporal-alone';
 
 /*
  * A run of a cell: `node run-cell.js <name> <seed> <rate> <folder> <folder of another release>`, in namespaces of its own, which end with it.
- * Writes `result.json` in the folder. Instead of a cell, `cost` measures what an order costs.
+ * Writes `result.json` in the folder. Instead of a cell, `temporal` breaks only Temporal.
  */
 const [, , name = '', seed = '', rate = '', folder = '', root = ''] = process.argv;
 
@@ -20,12 +20,13 @@ async function run(): Promise<void> {
   const cell = CELLS.find((one) => one.name === name) ?? CELLS[0]!;
   const cleanup = createCleanup();
   try {
-    const stack = await startClusterStack(cleanup, folder, cell);
-    const options = { seed: Number(seed), rate: Number(rate), abandonedRate: ABANDONED_RATE };
-    if (name === 'cost') {
-      await printCost(stack);
+    if (name === 'temporal') {
+      await printTemporalAlone(cleanup, folder);
+      writeFileSync(`${folder}/result.json`, '{}');
       return;
     }
+    const stack = await startClusterStack(cleanup, folder, cell);
+    const options = { seed: Number(seed), rate: Number(rate), abandonedRate: ABANDONED_RATE };
     const oldRoot = root || copyBuild(folder, '9.9.9');
     const { broken, facts, ...result } = await runCell(stack, cell, { ...options, oldRoot });
     if (broken.length > 0) console.log(explain(broken, facts, stack));
@@ -34,6 +35,9 @@ async function run(): Promise<void> {
     await cleanup.run();
   }
 }
+
+// All processes end with this one, also if its parent is killed.
+process.stdin.resume().on('end', () => process.exit(1));
 
 run().then(
   () => process.exit(0),
