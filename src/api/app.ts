@@ -30,7 +30,6 @@ export interface AppOptions {
   /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
   trustedProxies: number;
   maxBodyBytes: number;
-  limitHeaders: Middleware<State>;
   log: Logger;
   /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
@@ -57,7 +56,6 @@ export function createApp(options: AppOptions): Koa<State> {
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems(api.publicUrl));
   app.use(allowAnyOrigin);
-  app.use(options.limitHeaders);
   app.use(healthRoutes(health).routes());
   const authenticate = createAuthentication(deps.db, limits);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });

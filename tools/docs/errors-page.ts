@@ -25,7 +25,7 @@ ${wholeExample()}
 - \`errors\` has at least one entry. If the error is in a field, its \`code\` is a [field error code](#field-error-codes), and \`pointer\` (a
   JSON pointer into the body) or \`parameter\` (of the query) names the field.
 - \`request_id\` is the value of the header \`X-Request-Id\`. Include it in support requests.
-- A request that is not valid HTTP, takes too long to arrive (20 s) or has more than 64 KiB of headers gets a 400, 408 or 431 without a body. A
+- A request that is not valid HTTP, takes too long to arrive (20 s) or has more than 16 KiB of headers gets a 400, 408 or 431 without a body. A
   proxy can respond with a body of its own. The TypeScript client reports both as \`unexpected_response\`.
 `;
 

@@ -288,7 +288,6 @@ export interface WebhookTest {
 export type ProblemCode = Open<
   | 'checkout_not_ready'
   | 'duplicate_reference'
-  | 'headers_too_large'
   | 'idempotency_key_in_progress'
   | 'idempotency_key_reused'
   | 'internal_error'

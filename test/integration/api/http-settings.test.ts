@@ -27,7 +27,7 @@ test('MAX_HEADER_BYTES limits the headers', async () => {
       `GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Large: ${'x'.repeat(bytes)}\r\n\r\n`,
     );
   expectProblem(parseRaw(await get(30_000)), 404, 'not_found');
-  expectProblem(parseRaw(await get(40_000)), 431, 'headers_too_large');
+  expect(await get(40_000)).toMatch(/^HTTP\/1\.1 431 /);
 });
 
 const hasty = useStack({ worker: false, env: { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' } });
