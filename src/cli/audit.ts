@@ -80,7 +80,7 @@ const withoutNames = (options: Record<string, unknown>): Record<string, unknown>
   Object.fromEntries(Object.entries(options).map(([name, value]) => [name, NAMES.has(name) ? '…' : value]));
 
 /** True if the command changes nothing, with the options that were passed. */
-export function isReadOnly(command: Command): boolean {
+function isReadOnly(command: Command): boolean {
   const name = nameOf(command);
   const { repair } = command.opts<{ repair?: true }>();
   return READ_ONLY.has(name) || (name === 'reconcile' && repair !== true);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { type OrderFilter, findOrder, findOrders } from '../db/find-orders';
+import { type OrderFilter, type StoredOrder, findOrder, readOrders } from '../db/find-orders';
 import { formatPence } from '../domain/money';
 import { type OrderStatus, MAX_REASON_LENGTH, ORDER_STATUSES, isFinal } from '../domain/order';
 import { cancelOrder } from '../orders/change-order';
@@ -105,7 +105,6 @@ const byOperator = (reason: string | null) => ({ actor: 'operator', channel: 'cl
 
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
-const PAGE = 500;
 /** Between two cancels: without it, a large selection would delay all other changes and webhooks. */
 const CANCEL_GAP_MS = 100;
 /** Then the cause is not the order, so the rest is not tried. */
@@ -120,25 +119,15 @@ interface NotCancelled {
   reason: string;
 }
 
-interface Selected {
-  id: string;
-  status: OrderStatus;
-  amountPence: number;
-}
+type Selected = Pick<StoredOrder, 'id' | 'status' | 'amountPence'>;
 
 /**
  * Finds open orders, newest first in each status.
  * @param filter without a status, orders of every open status
  */
 async function* selectOpenOrders(db: Db, { status, ...filter }: OrderFilter): AsyncGenerator<Selected> {
-  for (const open of status === undefined ? OPEN_STATUSES : [status]) {
-    for (let after: string | undefined; ;) {
-      const page = await findOrders(db, { ...filter, status: open, after }, PAGE);
-      yield* page;
-      if (page.length < PAGE) break;
-      after = page.at(-1)?.id;
-    }
-  }
+  for (const open of status === undefined ? OPEN_STATUSES : [status])
+    for await (const page of readOrders(db, { ...filter, status: open })) yield* page;
 }
 
 /**
