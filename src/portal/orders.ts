@@ -12,12 +12,11 @@ import { summarizeOrders } from '../orders/overview';
 import { askWorkflow, requireOrder } from '../orders/read-order';
 import { retrieveTimeline } from '../orders/timeline';
 import { retrieveWebhookEndpoint } from '../orders/webhook-endpoint';
-import { listWebhooks, resendWebhook } from '../orders/webhooks';
+import { listWebhooks } from '../orders/webhooks';
 import type { Context, Routes, Visit } from './context';
 import { parse } from './fields';
-import { startOfDay } from './format';
+import { formatTime, startOfDay } from './format';
 import { cancelPage, orderPage } from './order';
-import { formatTime } from './layout';
 import { type OrderSearch, ordersPage } from './orders-list';
 import { type Attention, overviewPage } from './overview';
 
@@ -106,12 +105,6 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
     },
     ({ event }) => ({ event }),
   );
-
-  action('/orders/:orderId/resend/:webhookId', 'webhook resend', async (visit, _fields, ctx) => {
-    await stored(visit, ctx);
-    const { order_id: id } = await resendWebhook(deps, ctx.params.webhookId ?? '', visit.session.seller.id);
-    return `/orders/${id}/?done=resent`;
-  });
 }
 
 /** What the form sent; a value that it cannot send counts as empty. */
