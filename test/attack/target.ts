@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { createPool } from '../../src/db/pool';
-import { createSellerKey } from '../../src/db/sellers';
+import { createSellerKey } from '../support/keys';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/server';
 import { freePort } from '../../tools/local-stack/ports';
