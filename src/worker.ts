@@ -126,13 +126,10 @@ export async function startWorker(
       const hasEnded = await Promise.race([haveEnded, idle]);
       // Its timer would keep the process for up to a second.
       ended.abort();
-      if (hasEnded) {
-        await connection.close();
-        await workflows.drain();
-      } else {
-        log.warn('Temporal does not answer: the worker has no task and does not wait for it');
-      }
-      await client.connection.close();
+      // A call that retries on a closed connection would end the process.
+      const closed = workflows.drain().then(() => client.connection.close());
+      if (hasEnded) await Promise.all([connection.close(), closed]);
+      else log.warn('Temporal does not answer: the worker has no task and does not wait for it');
       await health.close(0);
       await endDatabase();
       log.info('worker stopped');
