@@ -1,7 +1,4 @@
 import type { Section } from '../section';
-import { burst } from './burst';
-import { cancel } from './cancel';
-import { cost } from './cost';
 import { create } from './create';
 import { memory } from './memory';
 import { orders } from './orders';
@@ -14,12 +11,9 @@ import { webhooks } from './webhooks';
 export const SECTIONS: Record<string, Section> = {
   create,
   read,
-  cancel,
   starts,
   orders,
-  burst,
   webhooks,
-  cost,
   memory,
   rows,
 };
