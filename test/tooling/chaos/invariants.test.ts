@@ -44,7 +44,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
     record: {
       ...{ sellerId: 'seller', reference: 'ref', amount: 1, webhookUrl: 'http://127.0.0.1/steady' },
       webhookSecret: WEBHOOK_SECRET,
-      ...{ ids: new Set([ID]), answers, isAbandoned: false, isCleanedUp: false, resent: true },
+      ...{ ids: new Set([ID]), answers, isCleanedUp: false, resent: true },
       resends: [{ webhookId: 'event-3', requestedAt: now + 5000 }],
     },
     order: {
@@ -71,17 +71,6 @@ const answerOf = ({ record }: ReturnType<typeof completedOrder>, kind: Answer['k
 
 test('a completed order breaks no invariant', () => {
   expect(faultsOf(completedOrder())).toEqual([]);
-});
-
-test.each([
-  ['RUNNING', []],
-  ['TERMINATED', ['the order is open, and its workflow is TERMINATED']],
-])('for an abandoned order with a %s workflow, the harness finds %j', (status, faults) => {
-  const { record, order } = completedOrder();
-  Object.assign(record, { isAbandoned: true, answers: record.answers.slice(0, 1), resends: [] });
-  Object.assign(order, { version: 1, status: 'CREATED', changes: order.changes.slice(0, 1), events: [], received: [] });
-  order.runs = [{ runId: 'run', status }];
-  expect(faultsOf({ record, order })).toEqual(faults);
 });
 
 test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
