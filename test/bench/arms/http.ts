@@ -18,11 +18,15 @@ interface HttpClient {
 const TIMEOUT_MS = 30_000;
 const CONNECTIONS = 64;
 
-/** The HTTP client of all arms: connections stay open. */
-export function httpClient(port: number): HttpClient {
+/**
+ * The HTTP client of all arms: connections stay open.
+ * @param localAddress from which it calls
+ */
+export function httpClient(port: number, localAddress = '127.0.0.1'): HttpClient {
   const pool = new Pool(`http://127.0.0.1:${port}`, {
     connections: CONNECTIONS,
     headersTimeout: TIMEOUT_MS,
+    connect: { localAddress },
   });
   return {
     async call(method, path, { headers = {}, body } = {}) {

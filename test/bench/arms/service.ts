@@ -17,6 +17,7 @@ const EVENTS = ['signup_started', 'approved', 'completed'];
 /** This service: an API process and a worker process with default settings, from `dist/`. */
 export interface Service extends OrderArm {
   workerPid: number;
+  port: number;
   seller: TestSeller;
   env: Record<string, string>;
   database: string;
@@ -81,7 +82,15 @@ export async function startService(
     (await database.db.query<{ count: number }>(`select count(*)::int from ${query}`)).rows[0]!.count;
 
   const service: Service = {
-    ...{ workerPid: worker.pid, seller, newSeller, env: allEnv, database: database.name, db: database.db },
+    ...{
+      workerPid: worker.pid,
+      port: api.port,
+      seller,
+      newSeller,
+      env: allEnv,
+      database: database.name,
+      db: database.db,
+    },
     createFor: ({ id, key }, webhookUrl) =>
       http.call('POST', `${BASE}/seller/${id}/order/`, {
         headers: bearer(key),

@@ -1,4 +1,5 @@
 import type { Section } from '../section';
+import { burst } from './burst';
 import { create } from './create';
 import { memory } from './memory';
 import { orders } from './orders';
@@ -13,6 +14,7 @@ export const SECTIONS: Record<string, Section> = {
   read,
   starts,
   orders,
+  burst,
   webhooks,
   memory,
   rows,
