@@ -15,16 +15,17 @@ export const pounds = (description: string, example?: number) =>
   z.number().meta({ ...DOUBLE, ...documented(description, example) });
 
 /**
- * A string whose description names the known values. An `enum` in the document would make generated clients fail at a
- * value that was added later. The TypeScript client accepts any string too; the intersection keeps editors suggesting
- * the known values.
+ * A string with known values. An `enum` in the document would make generated clients fail at a value that was added later.
+ * The types of the TypeScript client, which are generated from the document, accept any string too, and name the values.
  */
 export const openEnum = <T extends string>(
   known: readonly [T, ...T[]],
   description: string,
   example?: T,
 ): z.ZodType<T | (string & Record<never, never>)> =>
-  z.enum(known).meta({ ...documented(description, example), override: { enum: undefined } });
+  z
+    .enum(known)
+    .meta({ ...documented(description, example), override: { enum: undefined, 'x-extensible-enum': known } });
 
 /** The values as text: `` `a`, `b` or `c` ``. */
 export function anyOf(values: readonly string[]): string {

@@ -71,9 +71,7 @@ const endpoint = webhookEndpointSchema
 export const webhookEventSchema = z
   .object({
     id: webhookId,
-    type: z
-      .literal('order.status_changed')
-      .meta({ description: 'Type of the webhook', override: { const: undefined } }),
+    type: openEnum(['order.status_changed'], 'Type of the webhook'),
     order_id: orderId,
     reference: orderReference,
     sequence,
