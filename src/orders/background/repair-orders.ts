@@ -79,7 +79,7 @@ export function createDailyLook(deps: Dependencies): () => Promise<void> {
   let after: string | undefined;
   /** Listed, and not looked up in Postgres yet. */
   let open: string[] = [];
-  /** Orders to repair. One that fails is tried again in the next round. */
+  /** Orders to repair. One that fails, or cannot be judged yet, is tried again in the next round. */
   const strange = new Set<string>();
 
   async function listOpen(): Promise<void> {
@@ -109,8 +109,7 @@ export function createDailyLook(deps: Dependencies): () => Promise<void> {
     for (const id of left) if (!running.has(id)) strange.add(id);
     after = left.length < LOOK_AT_ONCE ? undefined : left.at(-1);
     await forEach([...strange].values(), async (id) => {
-      await repairOrder(deps, id, 'missing');
-      strange.delete(id);
+      if (await repairOrder(deps, id, 'missing')) strange.delete(id);
     });
   };
 }
