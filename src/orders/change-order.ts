@@ -118,7 +118,7 @@ async function changeFinalOrder(deps: ChangeDependencies, stored: StoredOrder, r
   assertNotBehind(stored);
   const { db, log } = deps;
   // If nothing is saved, another call has cancelled it in the meantime.
-  if ((await commitChange(db, stored.id, change)) && log) reportChange(log, stored.id, change);
+  if ((await commitChange(db, stored.id, change)) && log) reportChange(log, stored, change);
   return reread(deps, stored);
 }
 
