@@ -6,8 +6,6 @@ import type Koa from 'koa';
 
 /** Limits for small and quick API calls; Node's defaults suit browsers and uploads. Times in ms. */
 export interface HttpSettings {
-  /** Of the request line and the headers together. */
-  maxHeaderBytes: number;
   maxConnections: number;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
@@ -35,7 +33,8 @@ const MAX_REQUESTS_PER_CONNECTION = 100;
 const BACKLOG = 4096;
 
 /**
- * Node itself answers what is no HTTP, too large or too late, without a body: with 400, 417, 431 or 408.
+ * Node itself answers what is no HTTP, has more than 16 KiB of headers or is too late, without a body: with 400, 417, 431
+ * or 408.
  * @param onError reports a later error of the server, such as a connection that cannot be accepted; it continues
  * @throws the system's error if the port is unavailable
  */
@@ -48,7 +47,6 @@ export async function listen(
 ): Promise<HttpServer> {
   const handle = app.callback();
   const options = {
-    maxHeaderSize: settings.maxHeaderBytes,
     headersTimeout: settings.headersTimeoutMs,
     requestTimeout: settings.requestTimeoutMs,
     keepAliveTimeout: settings.keepAliveTimeoutMs,
