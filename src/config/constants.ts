@@ -6,7 +6,6 @@ export const CONSTANTS = {
   http: {
     // The seller documentation promises 64 KiB.
     maxBodyBytes: 65_536,
-    /** Of the request line and headers together. */
     /** Of one process. Further connections are refused. */
     maxConnections: 10_000,
     headersTimeoutMs: 10 * SECOND,
