@@ -1,3 +1,2 @@
 export { orderWorkflow } from './order-workflow';
 export { resendWebhooksWorkflow } from './resend-webhooks-workflow';
-export { webhookTestWorkflow } from './webhook-test-workflow';
