@@ -49,7 +49,7 @@ const LAYERS = {
   // What it measures calls it. It knows senders by type, to wrap them.
   telemetry: ['domain', 'db', 'messages', 'postgres', 'package', 'webhooks:type'],
   webhooks: ['domain', 'contracts', 'encryption', 'db', 'postgres'],
-  activities: ['domain', 'contracts', 'db', 'postgres', 'webhooks', 'telemetry', 'messages'],
+  activities: ['domain', 'contracts', 'db', 'postgres', 'webhooks', 'telemetry', 'mail', 'messages'],
   messages: ['domain'],
   workflows: ['domain', 'activities:type', 'messages'],
   calls: ['domain', 'telemetry'],
@@ -75,6 +75,7 @@ const LAYERS = {
     'telemetry',
     'calls',
     'temporal',
+    'mail:type',
     'concurrency',
   ],
   api: ['domain', 'contracts', 'db', 'postgres', 'telemetry', 'orders', 'concurrency', 'package'],

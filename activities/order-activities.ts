@@ -80,7 +80,7 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
       const saved = await commitChange(db, orderId, change, webhook, currentRequestContext());
       // Another save came in between. The next attempt of this activity finds out which.
       if (!saved) throw new Error('the row has changed since it was read');
-      reportChange(log, orderId, change);
+      reportChange(log, order, change);
       return { webhook: webhook && saved.isPending ? { id: webhook.id, sequence: webhook.sequence } : null };
     },
 

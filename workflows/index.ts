@@ -1,2 +1,3 @@
+export { endpointNoticeWorkflow } from './endpoint-notice-workflow';
 export { orderWorkflow } from './order-workflow';
 export { resendWebhooksWorkflow } from './resend-webhooks-workflow';

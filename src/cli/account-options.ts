@@ -35,7 +35,10 @@ const OPTIONS = [
   ],
   ['brand-colour <#rrggbb>', 'colour of the checkout page'],
   ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
-  ['contact-email <address>', 'email address for questions of customers, on the checkout page'],
+  [
+    'contact-email <address>',
+    'email address for questions of customers, on the checkout page, and for emails about webhook endpoints that fail',
+  ],
   ['help-url <url>', 'help page for customers, on the checkout page'],
   ['max-order-amount <pounds>', "highest amount of one order; the service's own limit also applies"],
   [

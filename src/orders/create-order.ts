@@ -58,7 +58,7 @@ export async function createOrder(
     return earlier;
   }
   deps.quotas.count(seller.id, facts);
-  for (const change of order.changes) reportChange(deps.log, order.id, change);
+  for (const change of order.changes) reportChange(deps.log, order, change);
   // After the response is written, which the call to Temporal would delay.
   setImmediate(() => deps.starter.start(order));
   return { body, replayed: false };

@@ -26,6 +26,7 @@ import {
   workflowId,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
+import type { endpointNoticeWorkflow } from '../../workflows/endpoint-notice-workflow';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import { limitPerKey } from '../concurrency';
 import { formatPence } from '../domain/money';
@@ -241,6 +242,18 @@ export function createOrderWorkflows(
         throw new AlreadyRunning(`the workflow ${resendId} is already running: wait for its end, or cancel it`);
       }
       return resendId;
+    },
+
+    /** Tells the seller's contact what is due about an endpoint, unless a run does. */
+    async tellSeller(endpoint: Parameters<typeof endpointNoticeWorkflow>[0]): Promise<void> {
+      await callIfUp(startTimeoutMs, () =>
+        workflow.start<typeof endpointNoticeWorkflow>('endpointNoticeWorkflow', {
+          taskQueue: ORDER_TASK_QUEUE,
+          workflowId: `endpoint-notice-${endpoint.sellerId}-${endpoint.origin}`,
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          args: [endpoint],
+        }),
+      );
     },
 
     /**

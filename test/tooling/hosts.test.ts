@@ -213,7 +213,7 @@ describe('deploy/monitoring', () => {
           .replaceAll(' ', '-')
           .replace(/[^\w-]/g, ''),
       );
-    const runbooks = matches(rules, /^ +runbook: '(.+)'$/gm);
+    const runbooks = matches(rules, /^ +runbook_url: '{{ \$externalLabels.runbooks }}\/(.+)'$/gm);
     expect(runbooks.length).toBe(matches(rules, /- (alert): /g).length);
     expect(runbooks.filter((it) => !anchors(it.split('#')[0]!).includes(it.split('#')[1]!))).toEqual([]);
   });

@@ -262,6 +262,15 @@ create index webhook_attempt_position on webhook_attempt (event_id, position);
 create index webhook_attempt_by_endpoint on webhook_attempt (seller_id, origin, endpoint_state, position)
   where endpoint_state is not null;
 
+-- What a seller was last told of an endpoint, and when.
+create table endpoint_notice (
+  seller_id uuid not null references seller on delete cascade,
+  origin text not null,
+  turn text not null check (turn in ('failing', 'exhausted', 'answering')),
+  at timestamptz not null default now(),
+  primary key (seller_id, origin, turn)
+);
+
 -- The audit log of the CLI and the seller's page: everything that changes something.
 create table operator_action (
   id uuid primary key,

@@ -69,14 +69,15 @@ export function createResumes(deps: Dependencies): () => Promise<void> {
 export function createDailyLook(deps: Dependencies): (stop: AbortSignal) => Promise<void> {
   const { db, workflows, log } = deps;
   let lookedAt = -Infinity;
-  // One that fails does not keep the look from the others.
-  const repair = (ids: string[]) =>
-    forEach(ids.values(), (id) => repairOrder(deps, id, 'missing')).catch((error: unknown) =>
-      log.warn({ err: error }, 'an order was not repaired'),
-    );
 
   return async (stop) => {
     if (performance.now() - lookedAt < DAY_MS) return;
+    let isComplete = true;
+    const repair = (ids: string[]) =>
+      forEach(ids.values(), async (id) => {
+        if (!(await repairOrder(deps, id, 'missing'))) isComplete = false;
+        // One that fails does not keep the look from the others.
+      }).catch((error: unknown) => log.warn({ err: error }, 'an order was not repaired'));
     for (let after: string | undefined = FIRST_ID; after !== undefined && !stop.aborted;) {
       const left: string[] = await findLeftToDo(db, after, BATCH);
       after = left.at(-1);
@@ -87,7 +88,8 @@ export function createDailyLook(deps: Dependencies): (stop: AbortSignal) => Prom
       if (stop.aborted) return;
       if (!(await isLeftToDo(db, orderId))) await repair([orderId]);
     }
-    lookedAt = performance.now();
+    // One that cannot be judged yet is looked at again in the next round.
+    if (isComplete) lookedAt = performance.now();
   };
 }
 

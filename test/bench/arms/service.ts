@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Client } from '@temporalio/client';
 import { createPool } from '../../../src/db/pool';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { createTemporalClient } from '../../../src/temporal/connection';
@@ -17,33 +16,34 @@ const EVENTS = ['signup_started', 'approved', 'completed'];
 
 /** This service: an API process and a worker process with default settings, from `dist/`. */
 export interface Service extends OrderArm {
-  client: Client;
+  workerPid: number;
   port: number;
   seller: TestSeller;
-  databaseUrl: string;
   env: Record<string, string>;
+  database: string;
   db: Awaited<ReturnType<typeof createArmDatabase>>['db'];
   newSeller: () => Promise<TestSeller>;
   createFor: (seller: TestSeller, webhookUrl?: string) => Promise<Answer>;
   get: (orderId: string, etag?: string) => Promise<Answer>;
   /** GET of any path, with the seller's key. */
   read: (path: string) => Promise<Answer>;
-  cancel: (orderId: string, seller?: TestSeller) => Promise<Answer>;
+  cancel: (orderId: string, seller: TestSeller) => Promise<Answer>;
   progress: (orderId: string, event: string) => Promise<Answer>;
   /** The number of order workflows that exist, by Temporal's visibility. */
   workflows: () => Promise<number>;
   /** Waits until `count` workflows exist. */
   allStarted: (count: number, timeoutMs?: number) => Promise<void>;
+  stop: () => Promise<void>;
 }
 
 interface ServiceOptions {
   env?: Record<string, string>;
-  nodeOptions?: { api: string[]; worker: string[] };
+  workerOptions?: string[];
 }
 
 export async function startService(
   servers: Servers,
-  { env = {}, nodeOptions = { api: [], worker: [] } }: ServiceOptions = {},
+  { env = {}, workerOptions = [] }: ServiceOptions = {},
 ): Promise<Service> {
   const database = await createArmDatabase(servers, 'service', 'service');
   const namespace = `service-${randomBytes(6).toString('hex')}`;
@@ -73,8 +73,8 @@ export async function startService(
     ...env,
   };
   const [api, worker] = await Promise.all([
-    startProcess('server', { ...allEnv, PROFILE_NAME: 'api' }, { nodeOptions: nodeOptions.api }),
-    startProcess('worker', { ...allEnv, PROFILE_NAME: 'worker' }, { nodeOptions: nodeOptions.worker }),
+    startProcess('server', allEnv),
+    startProcess('worker', allEnv, { nodeOptions: workerOptions }),
   ]);
   const http = httpClient(api.port);
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -82,9 +82,15 @@ export async function startService(
     (await database.db.query<{ count: number }>(`select count(*)::int from ${query}`)).rows[0]!.count;
 
   const service: Service = {
-    ...{ client, port: api.port, seller, newSeller, databaseUrl: database.url, env: allEnv, db: database.db },
-    database: database.name,
-    pids: { API: api.pid, worker: worker.pid },
+    ...{
+      workerPid: worker.pid,
+      port: api.port,
+      seller,
+      newSeller,
+      env: allEnv,
+      database: database.name,
+      db: database.db,
+    },
     createFor: ({ id, key }, webhookUrl) =>
       http.call('POST', `${BASE}/seller/${id}/order/`, {
         headers: bearer(key),
@@ -98,7 +104,7 @@ export async function startService(
         headers: { ...bearer(seller.key), ...(etag !== undefined && { 'if-none-match': etag }) },
       }),
     read: (url) => http.call('GET', url, { headers: bearer(seller.key) }),
-    cancel: (orderId, { key } = seller) => http.call('DELETE', `${BASE}/order/${orderId}/`, { headers: bearer(key) }),
+    cancel: (orderId, { key }) => http.call('DELETE', `${BASE}/order/${orderId}/`, { headers: bearer(key) }),
     progress: (orderId, event) =>
       http.call('POST', `${BASE}/order/${orderId}/progress/`, {
         headers: bearer(checkoutKey),

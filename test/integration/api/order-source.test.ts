@@ -3,9 +3,10 @@ import type { CallOptions } from '../../support/api';
 import { type Proxy, startProxy } from '../../support/proxy';
 import { type Stack, createSeller, startStack, useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { useSharedStack } from '../../support/shared-stack';
 
 describe('while Temporal responds', () => {
-  const stack = useStack();
+  const stack = useSharedStack();
 
   const sourceOf = async (id: string) => (await stack.api.get(id)).headers.get('Order-Source');
   const readLive = (id: string) =>

@@ -2,9 +2,9 @@ import { connect } from 'node:net';
 import { BASE } from '../../support/api';
 import { parseRaw, sendRaw } from '../../support/raw-http';
 import { expectProblem } from '../../support/problems';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
-const stack = useStack({ worker: false });
+const stack = useSharedStack();
 
 const send = async (...chunks: string[]) => parseRaw(await sendRaw(stack.api.url, ...chunks));
 
@@ -16,7 +16,10 @@ const post = (headers: string, body: string, connection = 'close') => {
   );
 };
 const order = (reference: string) => JSON.stringify({ data: { amount: 1, reference } });
-const references = async () => (await stack.db.query('select reference from orders')).rows.map((row) => row.reference);
+const references = async () =>
+  (await stack.db.query('select reference from orders where seller_id = $1', [stack.seller.id])).rows.map(
+    (row) => row.reference,
+  );
 
 test.each([
   ['text that is not HTTP', 'hello\r\n\r\n'],

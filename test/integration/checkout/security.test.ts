@@ -13,10 +13,11 @@ import { sendRaw } from '../../support/raw-http';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 import { untilServed } from '../../support/until-served';
+import { useSharedStack } from '../../support/shared-stack';
 
 const EVIL = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
 
-const stack = useCheckout();
+const stack = useSharedStack();
 
 async function newOrder(data: Record<string, unknown> = {}) {
   const { id, order_url: url } = (await stack.api.create(data)).body.data as { id: string; order_url: string };

@@ -117,19 +117,17 @@ test('a run that has saved a change and does not know yet is kept, and its chang
   const released = new Promise<void>((resolve) => (release = resolve));
   let hasSaved = false;
   // eslint-disable-next-line @typescript-eslint/unbound-method
-  const query = pg.Client.prototype.query as (this: pg.Client, ...args: unknown[]) => undefined;
+  const query = pg.Client.prototype.query as (this: pg.Client, ...args: unknown[]) => unknown;
   jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
     const [statement, values, callback] = args as [{ name?: string }, unknown, (...results: unknown[]) => void];
-    if (statement.name !== 'save_change' || typeof callback !== 'function') {
-      query.apply(this, args);
-      return;
-    }
-    query.call(this, statement, values, (...results: unknown[]) => {
+    // Of a statement without a callback: its promise.
+    if (statement.name !== 'save_change' || typeof callback !== 'function') return query.apply(this, args) as undefined;
+    return query.call(this, statement, values, (...results: unknown[]) => {
       hasSaved = true;
       void released.then(() => {
         callback(...results);
       });
-    });
+    }) as undefined;
   });
   const change = stack.api.progress(id, 'signup_started');
   await until(() => hasSaved, 'the change is saved');

@@ -1,10 +1,10 @@
 import { cancelSignal, changeOrderUpdate, customerProgressSignal } from '../../../workflows/messages';
 import { acceptVersions, isRunning, openOrder, refuseVersion, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { useSharedStack } from '../../support/shared-stack';
 
-const stack = useStack();
+const stack = useSharedStack();
 const receiver = useReceiver('test');
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
