@@ -72,10 +72,10 @@ export function createDailyLook(deps: Dependencies): (stop: AbortSignal) => Prom
 
   return async (stop) => {
     if (performance.now() - lookedAt < DAY_MS) return;
-    let isComplete = true;
+    const undecided: string[] = [];
     const repair = (ids: string[]) =>
       forEach(ids.values(), async (id) => {
-        if (!(await repairOrder(deps, id, 'missing'))) isComplete = false;
+        if (!(await repairOrder(deps, id, 'missing'))) undecided.push(id);
         // One that fails does not keep the look from the others.
       }).catch((error: unknown) => log.warn({ err: error }, 'an order was not repaired'));
     for (let after: string | undefined = FIRST_ID; after !== undefined && !stop.aborted;) {
@@ -89,7 +89,7 @@ export function createDailyLook(deps: Dependencies): (stop: AbortSignal) => Prom
       if (!(await isLeftToDo(db, orderId))) await repair([orderId]);
     }
     // One that cannot be judged yet is looked at again in the next round.
-    if (isComplete) lookedAt = performance.now();
+    if (undecided.length === 0) lookedAt = performance.now();
   };
 }
 
