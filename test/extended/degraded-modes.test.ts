@@ -2,6 +2,7 @@ import path from 'node:path';
 import { createSellerKey } from '../../src/db/sellers';
 import { PACKAGE_ROOT } from '../../src/package';
 import type { ApiResponse } from '../support/api';
+import { constants } from '../support/constants';
 import { alterDatabase } from '../support/database';
 import { openOrder, queryOrder, timelineOf } from '../support/orders';
 import { expectProblem } from '../support/problems';
@@ -19,7 +20,7 @@ jest.setTimeout(300_000);
 
 const stack = useStack({
   worker: false,
-  env: { READ_BUDGET_MS: '10000', UPDATE_TIMEOUT_MS: '2000', WEBHOOK_RETRY_DELAYS: '0,1,1,1,1,1,1,1' },
+  env: { ...constants({ readBudgetMs: 10_000 }), UPDATE_TIMEOUT_MS: '2000', WEBHOOK_RETRY_DELAYS: '0,1,1,1,1,1,1,1' },
 });
 const receiver = useReceiver('test');
 afterEach(async () => {

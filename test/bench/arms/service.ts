@@ -65,11 +65,9 @@ export async function startService(
     WEBHOOK_ALLOW_PRIVATE: 'true',
     // The highest that the settings allow: the bench has one address and few keys.
     RATE_LIMIT_KEY: '1000000',
-    RATE_LIMIT_CHECKOUT_KEY: '1000000',
     RATE_LIMIT_ADDRESS: '1000000',
     ORDERS_PER_DAY: '1000000000',
     SANDBOX_ORDERS_PER_DAY: '1000000000',
-    SANDBOX_ORDER_BYTES_PER_DAY: '1000000000000',
     ...env,
   };
   const [api, worker] = await Promise.all([

@@ -4,6 +4,7 @@ import { markRowBehind } from '../../../src/db/save-order';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { apiOf } from '../../support/api';
+import { constants } from '../../support/constants';
 import {
   isRunning,
   noWebhookPending,
@@ -19,7 +20,12 @@ import { until } from '../../support/until';
 
 /** No background job repairs what a test breaks, and no webhook attempt follows the first one. */
 const stack = useStack(
-  { env: { BACKGROUND_INTERVAL_MS: '600000', START_AFTER_MS: '600000', WEBHOOK_RETRY_DELAYS: '0,86400' } },
+  {
+    env: {
+      ...constants({ background: { intervalMs: 600_000, startAfterMs: 600_000 } }),
+      WEBHOOK_RETRY_DELAYS: '0,86400',
+    },
+  },
   'test',
 );
 const receiver = useReceiver('test');

@@ -1,10 +1,10 @@
-import { loadConfig } from '../../../src/config';
 import type { ProblemCode } from '../../../src/contracts/problem-table';
 import { freePort } from '../../../tools/local-stack/ports';
 import { POOL_TIMEOUTS } from '../../../src/db/pool';
 import { MAX_ACTIVE_SECRETS } from '../../../src/db/secrets';
 import { startServer } from '../../../src/server';
 import { type ApiResponse, type Api, BASE, apiOf } from '../../support/api';
+import { constants, loadTestConfig } from '../../support/constants';
 import { holdTransaction } from '../../support/database';
 import { openOrder } from '../../support/orders';
 import { log, type Stack } from '../../support/stack';
@@ -90,7 +90,7 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     withApi(stack, { HOSTED_CHECKOUT: 'true' }, (api) => api.create({ reference: 'live' })),
   quota_exceeded: (stack) => withApi(stack, { ORDERS_PER_DAY: '0' }, (api) => api.create()),
   rate_limited: (stack) =>
-    withApi(stack, { RATE_LIMIT_KEY: '1', RATE_LIMIT_WINDOW_MS: '600000' }, async (api) => {
+    withApi(stack, { RATE_LIMIT_KEY: '1', ...constants({ rateLimits: { windowMs: 600_000 } }) }, async (api) => {
       await api.call('GET', BASE + ORDER_PATH);
       return api.call('GET', BASE + ORDER_PATH);
     }),
@@ -130,7 +130,7 @@ async function withApi(
   env: Record<string, string>,
   call: (api: Api) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const server = await startServer(loadConfig({ ...stack.env, ...env }), stack.temporal, log);
+  const server = await startServer(loadTestConfig({ ...stack.env, ...env }), stack.temporal, log);
   try {
     return await call(apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey));
   } finally {

@@ -1,6 +1,7 @@
 import { accountAddressSchema, timelineEntrySchema, webhookEventSchema } from '../../../src/contracts/webhook-schemas';
 import { apiOf, BASE } from '../../support/api';
 import { freePort } from '../../../tools/local-stack/ports';
+import { constants } from '../../support/constants';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
@@ -8,7 +9,7 @@ import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useStack({
-  env: { WEBHOOK_RETRY_DELAYS: '0,3600', WEBHOOK_BREAKER_FAILURES: '2', WEBHOOK_BREAKER_MIN_WAIT_MS: '200000' },
+  env: { WEBHOOK_RETRY_DELAYS: '0,3600', ...constants({ webhookBreaker: { failures: 2, minWaitMs: 200_000 } }) },
 });
 const receiver = useReceiver('test');
 

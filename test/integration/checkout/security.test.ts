@@ -7,6 +7,7 @@ import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
 import { freePort } from '../../../tools/local-stack/ports';
 import { BASE, apiOf } from '../../support/api';
+import { constants } from '../../support/constants';
 import { requestLink, useLink } from '../../support/mails';
 import { BUSINESS, customerAt, statusOfOrder, useCheckout } from '../../support/checkout';
 import { sendRaw } from '../../support/raw-http';
@@ -264,7 +265,7 @@ test('an unknown path or method returns an error page', async () => {
 });
 
 const limited = useCheckout({
-  env: { RATE_LIMIT_PAY_LINK: '5', RATE_LIMIT_WINDOW_MS: '3600000' },
+  env: { RATE_LIMIT_PAY_LINK: '5', ...constants({ rateLimits: { windowMs: 3_600_000 } }) },
   worker: false,
 });
 
@@ -282,7 +283,7 @@ test('a pay link that is opened too often returns 429, and other links still wor
 });
 
 const proxied = useCheckout({
-  env: { RATE_LIMIT_PAY_LINK: '20', RATE_LIMIT_WINDOW_MS: '60000', TRUSTED_PROXIES: '1' },
+  env: { RATE_LIMIT_PAY_LINK: '20', ...constants({ rateLimits: { windowMs: 60_000 } }), TRUSTED_PROXIES: '1' },
 });
 
 test('a flood on a pay link locks out neither its other networks nor the applicant in the same network', async () => {
@@ -373,7 +374,7 @@ test('logs contain the order id, but no pay link, no customer data and no mailed
 });
 
 const crowded = useCheckout({
-  env: { RATE_LIMIT_ADDRESS: '3', RATE_LIMIT_WINDOW_MS: '3600000' },
+  env: { RATE_LIMIT_ADDRESS: '3', ...constants({ rateLimits: { windowMs: 3_600_000 } }) },
   worker: false,
 });
 
@@ -386,7 +387,7 @@ test('a valid pay link works at an address that has reached its limit, and an un
 });
 
 const guarded = useCheckout({
-  env: { RATE_LIMIT_ADDRESS: '3', RATE_LIMIT_PAY_LINK: '1', RATE_LIMIT_WINDOW_MS: '3600000' },
+  env: { RATE_LIMIT_ADDRESS: '3', RATE_LIMIT_PAY_LINK: '1', ...constants({ rateLimits: { windowMs: 3_600_000 } }) },
   worker: false,
 });
 

@@ -8,6 +8,7 @@ import { createTemporalClient } from '../../../src/temporal/connection';
 import { TASK_QUEUES, countPollers } from '../../../src/temporal/server';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { runCli } from '../../support/cli';
+import { constants } from '../../support/constants';
 import { openOrder } from '../../support/orders';
 import { closedPort, startTestServer } from '../../support/listening-server';
 import { startProxy } from '../../support/proxy';
@@ -18,7 +19,10 @@ import { until } from '../../support/until';
 jest.setTimeout(600_000);
 
 // No worker starts the order that has waited for nine minutes.
-const stack = useStack({ sandbox: true, env: { START_AFTER_MS: '600000', HOSTED_CHECKOUT: 'true' } });
+const stack = useStack({
+  sandbox: true,
+  env: { ...constants({ background: { intervalMs: 200, startAfterMs: 600_000 } }), HOSTED_CHECKOUT: 'true' },
+});
 
 const status = (env: Record<string, string> = {}) => runCli(['status', '--json'], { ...stack.env, ...env });
 const stateOf = (run: { json: () => any }) =>

@@ -6,6 +6,7 @@ import { findOrder } from '../../../src/db/find-orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { ORDER_TASK_QUEUE } from '../../../workflows/messages';
 import { moveClock } from '../../support/clock';
+import { constants } from '../../support/constants';
 import { insertNewOrder } from '../../support/new-orders';
 import {
   approveInRow,
@@ -24,7 +25,7 @@ import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Workers repair orders within moments. */
-const stack = useStack({ env: { BACKGROUND_INTERVAL_MS: '100', START_AFTER_MS: '0' } });
+const stack = useStack({ env: constants({ background: { intervalMs: 100, startAfterMs: 0 } }) });
 const receiver = useReceiver('test');
 
 afterEach(() => jest.restoreAllMocks());

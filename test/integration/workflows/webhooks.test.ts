@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../../support/api';
+import { constants } from '../../support/constants';
 import { startTestServer } from '../../support/listening-server';
 import { noWebhookPending, openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -14,7 +15,7 @@ const MAX_WAIT_WITH_SUCCESSOR_MS = 2000;
 const stack = useStack({
   env: {
     WEBHOOK_RETRY_DELAYS: DELAYS.join(','),
-    WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS: String(MAX_WAIT_WITH_SUCCESSOR_MS),
+    ...constants({ webhookSchedule: { maxWaitWithSuccessorMs: MAX_WAIT_WITH_SUCCESSOR_MS } }),
   },
 });
 const receiver = useReceiver('test');
@@ -213,7 +214,7 @@ describe('an endpoint that hangs', () => {
       WEBHOOK_CONCURRENCY: '4',
       WEBHOOK_CONCURRENCY_PER_SELLER: '2',
       // Otherwise its orders would stop making attempts.
-      WEBHOOK_BREAKER_FAILURES: '1000',
+      ...constants({ webhookBreaker: { failures: 1000 } }),
       UPDATE_TIMEOUT_MS: '60000',
     },
   });
