@@ -61,6 +61,7 @@ const LAYERS = {
     'calls',
     'messages',
     'workflows:type',
+    'activities:type',
     'concurrency',
     'package',
   ],

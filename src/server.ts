@@ -60,6 +60,7 @@ export async function startServer(
   const deps = {
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
+    repaymentExample: (sellerId, amountPence) => quoteRepayments({ db, lenders, log }, sellerId, amountPence),
   } satisfies OrderDependencies;
   const { workflows, starter, keys, quotas } = deps;
   let hasStarted = false;
@@ -93,7 +94,6 @@ export async function startServer(
       ...{ deps, limits, waitingFor: (ids, format) => waitingFor(db, ids, format) },
       readSecret: () => findServiceSecret(db, keys, 'portal'),
     }),
-    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence, log),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
@@ -156,7 +156,7 @@ function createOrderDependencies(
     portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
     expiresAfterMs: orderExpiryMs(config),
     log,
-  } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;
+  } satisfies Omit<OrderDependencies, 'checkoutObstacle' | 'repaymentExample'>;
 }
 
 /** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */

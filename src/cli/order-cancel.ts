@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { type OrderFilter, type StoredOrder, findOrder, readOrders } from '../db/find-orders';
 import { formatPence } from '../domain/money';
 import { type OrderStatus, MAX_REASON_LENGTH, ORDER_STATUSES, isFinal } from '../domain/order';
-import { cancelOrder } from '../orders/change-order';
+import { changeOrder } from '../orders/change-order';
 import { withRequestContext } from '../telemetry/current-request-context';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import { printable, timeOption } from './arguments';
@@ -61,7 +61,7 @@ async function cancelOne(services: Services, id: string, options: CancelOptions,
   if (stored.id !== id.toLowerCase())
     await confirm(services, `Cancel ${reference} of ${sellerName}, ${formatPence(amountPence)}?`, options);
   const cancelled = await asAction(services, (workflows) =>
-    cancelOrder({ db: services.db(), workflows }, stored, byOperator(reason ?? null)),
+    changeOrder({ db: services.db(), workflows }, stored, byOperator(reason ?? null)),
   );
   const isRepeat = cancelled.version === stored.version;
   await print(
@@ -101,7 +101,7 @@ async function asAction<T>(services: Services, run: (workflows: OrderWorkflows) 
   return withRequestContext(actionId === undefined ? undefined : { requestId: actionId }, () => run(workflows));
 }
 
-const byOperator = (reason: string | null) => ({ actor: 'operator', channel: 'cli', reason }) as const;
+const byOperator = (reason: string | null) => ({ event: 'cancel', actor: 'operator', channel: 'cli', reason }) as const;
 
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
@@ -150,7 +150,7 @@ async function cancelSelection(
       return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.status} now` };
     }
     try {
-      await cancelOrder({ db, workflows }, stored, { ...byOperator(reason), ifVersion: [stored.version] });
+      await changeOrder({ db, workflows }, stored, { ...byOperator(reason), ifVersion: [stored.version] });
       return undefined;
     } catch (error) {
       if (isProblem(error, 'precondition_failed'))

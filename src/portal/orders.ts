@@ -5,7 +5,7 @@ import type { OrderBody } from '../contracts/order-schemas';
 import { formatPence, poundsToPence } from '../domain/money';
 import { ORDER_STATUSES, PAYMENT_TERMS, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
-import { cancelOrder, simulateProgress } from '../orders/change-order';
+import { changeOrder, simulateProgress } from '../orders/change-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { type OrderSelection, exportOrders, listOrders } from '../orders/list-orders';
 import { summarizeOrders } from '../orders/overview';
@@ -87,11 +87,11 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
     return { title: `Cancel order ${order.reference}?`, content: cancelPage(visit, order) };
   });
 
-  const by = { actor: 'seller', channel: 'api' } as const;
+  const cancel = { event: 'cancel', actor: 'seller', channel: 'api', reason: null } as const;
   const stored = ({ session }: Visit, ctx: Context) => requireOrder(deps, ctx.params.orderId ?? '', session.seller.id);
 
   action('/orders/:orderId/cancel', 'order cancel', async (visit, _fields, ctx) => {
-    const { id } = await cancelOrder(deps, await stored(visit, ctx), { ...by, reason: null });
+    const { id } = await changeOrder(deps, await stored(visit, ctx), cancel);
     return `/orders/${id}/?done=cancelled`;
   });
 

@@ -29,7 +29,6 @@ test('the document has exactly the operations that the service routes', () => {
     health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },
     checkout: undefined,
     portal: undefined,
-    quote: undefined,
   });
   const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));
   const served = routers
