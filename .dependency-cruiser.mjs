@@ -61,6 +61,7 @@ const LAYERS = {
     'calls',
     'messages',
     'workflows:type',
+    'activities:type',
     'concurrency',
     'package',
   ],
@@ -116,7 +117,6 @@ const LAYERS = {
 /** The layers that may import a package. Layers above the domain may import any other package. */
 const PACKAGES = {
   pg: ['db', 'postgres'],
-  'node-pg-migrate': ['db'],
   koa: ['api', 'html', 'portal', 'checkout', 'telemetry', 'entry'],
   '@koa/router': ['api', 'portal', 'checkout', 'entry'],
   'koa-bodyparser': ['api', 'html', 'entry'],

@@ -6,8 +6,6 @@ export const CONSTANTS = {
   http: {
     // The seller documentation promises 64 KiB.
     maxBodyBytes: 65_536,
-    /** Of the request line and headers together. */
-    maxHeaderBytes: 16_384,
     /** Of one process. Further connections are refused. */
     maxConnections: 10_000,
     headersTimeoutMs: 10 * SECOND,

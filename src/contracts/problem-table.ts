@@ -165,11 +165,6 @@ const TABLE = {
     detail: 'Your account may create 20000 orders a day (UTC), and has. Nothing changed.',
     headers: ['Retry-After'],
   },
-  headers_too_large: {
-    status: 431,
-    title: 'The request headers are too large',
-    detail: 'The request line and the headers may have at most 16384 bytes.',
-  },
   internal_error: {
     status: 500,
     title: 'Internal error',

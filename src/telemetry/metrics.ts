@@ -103,24 +103,6 @@ export function trackBreaker(breaker: string, countOpen: () => number): void {
   openBreakers.set(breaker, countOpen);
 }
 
-/**
- * Without a failure for this time, a breaker that only calls can close is shown as closed: there may be no more calls.
- */
-const FAILURE_COUNTS_MS = 5 * 60_000;
-
-/**
- * Adds a circuit breaker that only calls can close.
- * @param isOpen by the results of the last calls
- * @returns a function that records a failure
- */
-export function trackFailures(breaker: string, isOpen: () => boolean): () => void {
-  let failedAt = -Infinity;
-  trackBreaker(breaker, () => Number(isOpen() && Date.now() - failedAt < FAILURE_COUNTS_MS));
-  return () => {
-    failedAt = Date.now();
-  };
-}
-
 /** The part of a Koa context that the router sets. */
 interface Routed {
   _matchedRoute?: string | RegExp;

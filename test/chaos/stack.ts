@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { migrate } from '../../src/db/run-migrations';
 import { type Db, createPool } from '../../src/db/pool';
-import { createCheckoutKey } from '../../src/db/sellers';
+import { createCheckoutKey } from '../support/keys';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/server';
 import { freePort } from '../../tools/local-stack/ports';

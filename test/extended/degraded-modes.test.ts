@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { createSellerKey } from '../../src/db/sellers';
+import { createSellerKey } from '../support/keys';
 import { PACKAGE_ROOT } from '../../src/package';
 import type { ApiResponse } from '../support/api';
 import { constants } from '../support/constants';

@@ -14,7 +14,6 @@ export function apiRoutes(): string[] {
     api: { basePaths: [BASE] },
     deps: { rules },
     limits,
-    limitHeaders: () => undefined,
     trustedProxies: 0,
     log,
     health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },

@@ -120,8 +120,7 @@ function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject
 /** A header that only some of the codes have is optional. */
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
-    // Comes before the count.
-    ...(code === 'headers_too_large' ? pick('X-Request-Id', 'Cache-Control') : COMMON_HEADERS),
+    ...COMMON_HEADERS,
     ...pick(...(PROBLEMS[code].headers ?? [])),
   }));
   return Object.fromEntries(
@@ -146,7 +145,10 @@ function toPascalCase(code: string): string {
 export const UNREADABLE: ZodOpenApiResponsesObject = {
   '400': { id: 'InvalidHttp', description: 'The request is not valid HTTP. The response has no body.' },
   '408': { id: 'RequestTimeout', description: 'The request did not arrive in time. The response has no body.' },
-  ...problemResponses(['headers_too_large']),
+  '431': {
+    id: 'HeadersTooLarge',
+    description: 'The request has more than 16 KiB of headers. The response has no body.',
+  },
 };
 
 export const TAGS = [

@@ -172,8 +172,7 @@ create table order_timeline (
   reason text,
   -- How the customer pays, if it was reported with the event.
   payment_term text check (payment_term in ('PAY_NOW', 'PAY_LATER')),
-  -- Of a change or a refusal: when the workflow decided it, by Temporal's clock; of the cancel of an UNSUCCESSFUL order, by
-  -- the API's clock. Of a creation: by Postgres.
+  -- Of a change or a refusal: when the workflow decided it, by Temporal's clock. Of a creation: by Postgres.
   at timestamptz not null,
   -- Of a refused signal, so that a retried activity records it once.
   refusal_id uuid,

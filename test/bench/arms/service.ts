@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createPool } from '../../../src/db/pool';
-import { createCheckoutKey } from '../../../src/db/sellers';
+import { createCheckoutKey } from '../../support/keys';
 import { createTemporalClient } from '../../../src/temporal/connection';
 import { ensureNamespace } from '../../../src/temporal/server';
 import { BASE } from '../../support/api';

@@ -76,15 +76,6 @@ test('matching orders, open or closed, do not differ', async () => {
   expect((await reconcile('--json')).json()).toEqual({ differences: [], compared: 2, differing: 0 });
 });
 
-test('a closed order that is cancelled while its webhook is pending does not differ', async () => {
-  receiver.answerWith(500);
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
-  expect((await stack.api.cancel(id)).body.data.cancelled_at).toEqual(expect.any(String));
-  expect(await versionOf(id)).toBe(3);
-  expect(await isRunning(stack.client, id)).toBe(true);
-  expect(await differences()).toEqual({});
-});
-
 test('differences are listed by kind, and nothing changes', async () => {
   receiver.answerWith(500);
   const open = await terminated();

@@ -77,7 +77,6 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     const id = await openOrder(stack, {}, ['signup_started']);
     return stack.api.cancel(id, { headers: { 'If-Match': '"1"' } });
   },
-  headers_too_large: ({ api }) => api.call('GET', BASE + ORDER_PATH, { headers: { Cookie: 'x'.repeat(20_000) } }),
   payload_too_large: ({ api }) => api.create({ reference: 'x'.repeat(100_000) }),
   unsupported_media_type: ({ api }) => api.create(ORDER, { headers: { 'Content-Type': 'text/plain' } }),
   invalid_request: ({ api }) => api.create({ amount: 12.345, reference: '', webhookUrl: 'https://shop.example/hooks' }),

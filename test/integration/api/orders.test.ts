@@ -1,5 +1,6 @@
 import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-schemas';
-import { updateSeller, insertSeller, createSellerKey } from '../../../src/db/sellers';
+import { updateSeller, insertSeller } from '../../../src/db/sellers';
+import { createSellerKey } from '../../support/keys';
 import { type Api, BASE, apiOf } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
 import { createSeller, useStack } from '../../support/stack';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import type { ProblemBody } from '../../../src/contracts/problem';
 import { findOrder } from '../../../src/db/find-orders';
-import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
+import { createCheckoutKey, createSellerKey } from '../../support/keys';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/order';
 import { type Api, type ApiResponse, BASE, apiOf } from '../../support/api';

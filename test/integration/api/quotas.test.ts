@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../../../src/config';
 import { findLargestAccounts } from '../../../src/db/account-usage';
-import { createSellerKey, updateSeller } from '../../../src/db/sellers';
+import { updateSeller } from '../../../src/db/sellers';
+import { createSellerKey } from '../../support/keys';
 import { createQuotas } from '../../../src/orders/quotas';
 import { startServer } from '../../../src/server';
 import { type Api, apiOf } from '../../support/api';

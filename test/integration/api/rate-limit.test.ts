@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { createCheckoutKey, createSellerKey, updateSeller } from '../../../src/db/sellers';
+import { updateSeller } from '../../../src/db/sellers';
+import { createCheckoutKey, createSellerKey } from '../../support/keys';
 import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { holdDelays, moveClock } from '../../support/clock';

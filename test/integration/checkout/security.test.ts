@@ -35,22 +35,6 @@ async function statusesOf(customer: ReturnType<typeof customerAt>, count: number
 const styleHash = (page: { headers: Headers }) =>
   /style-src '(sha256-[^']+)'/.exec(page.headers.get('Content-Security-Policy')!)?.[1];
 
-test('cookies that are too large get a page that says what to do, whether the pay link exists or not', async () => {
-  const { customer, url } = await newOrder();
-  const { host, pathname } = new URL(url);
-  const get = (path: string, cookie: string) =>
-    sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nCookie: ${cookie}\r\n\r\n`);
-  const cookie = `a=${'x'.repeat(17_000)}`;
-  for (const path of [pathname, '/pay/nothing/']) {
-    const page = await get(path, cookie);
-    expect(page).toMatch(/^HTTP\/1\.1 431 [^]*\r\nContent-Type: text\/html; charset=utf-8\r\n[^]*<\/html>/);
-    expect(page).toContain('<h1>Your browser sends too many cookies</h1>');
-    expect(page).toContain('Delete the cookies of this site and open the link again');
-  }
-  expect(await get(pathname, cookie.slice(0, 15_000))).toMatch(/^HTTP\/1\.1 200 /);
-  expect((await customer.look()).heading).toBe('How would you like to pay?');
-});
-
 test('every response forbids scripts, frames, caching and referrers', async () => {
   const { url, customer } = await newOrder();
   const responses = [

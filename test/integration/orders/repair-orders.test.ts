@@ -79,19 +79,6 @@ test('a terminated run is replaced by one that resumes from the row and delivers
   await until(() => noWebhookPending(stack, [id]), 'all webhooks are delivered');
 });
 
-test('a run that delivers the last webhook is kept, although the row alone has the cancel of the closed order', async () => {
-  receiver.answerWith(500);
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await workflow(id).terminate('a test');
-  await until(() => isRunning(stack.client, id), 'a new run is open');
-  expect((await stack.api.progress(id, 'failed')).status).toBe(200);
-  expect((await stack.api.cancel(id)).status).toBe(200);
-  // Resumed by a later round than the one that looks at the first order again.
-  await resumedOrder();
-  await resumedOrder();
-  expect(await runsOf(stack, id)).toHaveLength(2);
-});
-
 test('a row of a restored backup is not resumed if a run of its order has completed since', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved']);
   await workflow(id).terminate('a test');
