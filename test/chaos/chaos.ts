@@ -3,12 +3,11 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { findTemporalCli } from '../../tools/local-stack/temporal-cli';
 import { type Cell, variantOf } from './cell';
-import { CELLS } from './cells';
+import { CELLS, SHORT } from './cells';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import type { Broken } from './invariants';
 import { type RunOptions, type RunResult, runCell } from './run';
-import { SHORT } from './short';
 import { type ChaosStack, startChaosStack } from './stack';
 
 /**
