@@ -12,7 +12,7 @@ import { log, type Stack } from '../../support/stack';
 const ORDER = { amount: 1234.5, reference: '10042' };
 const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
 
-/** Provokes each error with a real HTTP request. The responses are the examples of docs/sellers/errors.md. */
+/** Provokes each error with a real HTTP request. The responses are the examples of the OpenAPI document. */
 export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResponse>> = {
   malformed_json: ({ api }) => api.create({}, { body: '{"data": {"amount": 1234.5,}}' }),
   invalid_idempotency_key: ({ api }) => api.create(ORDER, { headers: { 'Idempotency-Key': 'order 10042' } }),
