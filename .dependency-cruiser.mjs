@@ -49,7 +49,7 @@ const LAYERS = {
   // What it measures calls it. It knows senders by type, to wrap them.
   telemetry: ['domain', 'db', 'messages', 'postgres', 'package', 'webhooks:type'],
   webhooks: ['domain', 'contracts', 'encryption', 'db', 'postgres'],
-  activities: ['domain', 'contracts', 'db', 'postgres', 'webhooks', 'telemetry', 'messages'],
+  activities: ['domain', 'contracts', 'db', 'postgres', 'webhooks', 'telemetry', 'mail', 'messages'],
   messages: ['domain'],
   workflows: ['domain', 'activities:type', 'messages'],
   calls: ['domain', 'telemetry'],
@@ -61,6 +61,7 @@ const LAYERS = {
     'calls',
     'messages',
     'workflows:type',
+    'activities:type',
     'concurrency',
     'package',
   ],
@@ -74,6 +75,7 @@ const LAYERS = {
     'telemetry',
     'calls',
     'temporal',
+    'mail:type',
     'concurrency',
   ],
   api: ['domain', 'contracts', 'db', 'postgres', 'telemetry', 'orders', 'concurrency', 'package'],
@@ -115,7 +117,6 @@ const LAYERS = {
 /** The layers that may import a package. Layers above the domain may import any other package. */
 const PACKAGES = {
   pg: ['db', 'postgres'],
-  'node-pg-migrate': ['db'],
   koa: ['api', 'html', 'portal', 'checkout', 'telemetry', 'entry'],
   '@koa/router': ['api', 'portal', 'checkout', 'entry'],
   'koa-bodyparser': ['api', 'html', 'entry'],

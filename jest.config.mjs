@@ -14,13 +14,11 @@ const project = (name, setup = {}) => ({
   roots: [`<rootDir>/test/${name}`],
   testMatch: ['**/*.test.ts'],
   transform: {
-    '^.+\\.ts$|/node-pg-migrate/.+\\.js$': [
+    '^.+\\.ts$': [
       '@swc/jest',
       { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
     ],
   },
-  // node-pg-migrate is an ES module that the product requires. Node can do that, Jest on Node 20 cannot.
-  transformIgnorePatterns: ['/node_modules/(?!node-pg-migrate/)'],
   ...setup,
 });
 

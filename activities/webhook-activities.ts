@@ -1,4 +1,4 @@
-import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { findWebhookTest } from '../src/db/webhook-events';
 import type { WebhookState } from '../src/domain/webhook';
@@ -28,27 +28,18 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
      * @returns how it ended; `missing` if Postgres does not hold the event
      */
     sendWebhook: (call: { webhookId: string; hasSuccessor: boolean }): Promise<WebhookState | 'missing'> =>
-      delivery.send(call).catch(retryLater).catch(backOff),
+      delivery.send(call).catch(retryLater),
 
     /** Makes one attempt, whatever state the event is in. */
-    resendWebhook: (webhookId: string): Promise<void> => delivery.resend(webhookId).catch(retryLater).catch(backOff),
+    resendWebhook: (webhookId: string): Promise<void> => delivery.resend(webhookId).catch(retryLater),
 
-    async sendTestWebhook(webhookId: string, at: string): Promise<WebhookTestAttempt> {
+    async sendTestWebhook(webhookId: string): Promise<WebhookTestAttempt> {
       const test = await findWebhookTest(db, webhookId);
-      const attempt = test && (await delivery.sendTest(test, at).catch(retryLater));
+      const attempt = test && (await delivery.sendTest(test).catch(retryLater));
       if (!attempt) throw ApplicationFailure.nonRetryable(`no test webhook ${webhookId}`, 'WebhookTestNotFound');
       return attempt;
     },
   };
-}
-
-const MAX_BACKOFF_MS = 60_000;
-
-/** For other errors, such as that of an unavailable Postgres: 1 s, 2 s and so on, up to a minute. */
-function backOff(error: unknown): never {
-  if (error instanceof ApplicationFailure) throw error;
-  const nextRetryDelay = Math.min(1000 * 2 ** (activityInfo().attempt - 1), MAX_BACKOFF_MS);
-  throw ApplicationFailure.fromError(error, { nextRetryDelay });
 }
 
 /** Temporal waits, and shows the message and the time of the next attempt. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Semaphore, withTimeout } from 'async-mutex';
 import type { Logger } from 'pino';
@@ -78,6 +79,8 @@ export function repeatJobs(
 ): () => Promise<void> {
   const stopping = new AbortController();
   const { signal } = stopping;
+  // One for each job: no leak.
+  setMaxListeners(jobs.length + 1, signal);
 
   async function repeat(job: (stop: AbortSignal) => Promise<unknown>, everyMs: number): Promise<void> {
     while (!signal.aborted) {

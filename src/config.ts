@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { CONSTANTS } from './config/constants';
 import { configSchema, payloadSchema, settings, toAddressPolicy } from './config/schema';
 
 const databaseSchema = settings.pick({ production: true, logLevel: true, databaseUrl: true });
-const workflowSchema = settings.pick({ updateTimeoutMs: true, startTimeoutMs: true, encryptPayloads: true });
-const webhookSchema = settings.pick({ production: true, addressPolicy: true, webhookBreaker: true });
+const workflowSchema = settings.pick({ updateTimeoutMs: true, encryptPayloads: true });
+const webhookSchema = settings.pick({ production: true, addressPolicy: true });
 const encryptionSchema = settings.pick({ encryptionKeys: true });
 const codecServerSchema = settings.pick({
   logLevel: true,
@@ -33,13 +34,18 @@ export const loadConfig = (env: Environment) => load(configSchema, env);
 
 // Loaders for a part ignore all other settings.
 export const loadDatabaseConfig = (env: Environment) => load(databaseSchema, env);
-export const loadWorkflowConfig = (env: Environment) => load(workflowSchema, env);
+export const loadWorkflowConfig = (env: Environment) => ({
+  startTimeoutMs: CONSTANTS.startTimeoutMs,
+  ...load(workflowSchema, env),
+});
 export const loadEncryptionConfig = (env: Environment) => load(encryptionSchema, env);
 export const loadPayloadConfig = (env: Environment) => load(payloadSchema, env);
-export const loadCodecServerConfig = (env: Environment) => load(codecServerSchema, env);
+export function loadCodecServerConfig(env: Environment) {
+  const config = load(codecServerSchema, env);
+  return { ...config, http: { ...CONSTANTS.http, ...config.http } };
+}
 export const loadPortalConfig = (env: Environment) => load(portalSchema, env);
 export const loadHostedCheckoutConfig = (env: Environment) => load(hostedCheckoutSchema, env);
-export const loadBreakerConfig = (env: Environment) => load(webhookSchema, env).webhookBreaker;
 export function loadAddressPolicy(env: Environment) {
   const { production, addressPolicy } = load(webhookSchema, env);
   return toAddressPolicy(production, addressPolicy.allowPrivate);

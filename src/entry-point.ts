@@ -55,7 +55,8 @@ export async function runUntilSignalled(
     if (!stopping) {
       signalledAt = performance.now();
       stopping = stop(0);
-    } else if (performance.now() - signalledAt > SAME_SIGNAL_MS) {
+      // A terminal that closes can send SIGHUP again.
+    } else if (signal !== 'SIGHUP' && performance.now() - signalledAt > SAME_SIGNAL_MS) {
       process.exit(EXIT_CODES[signal as keyof typeof EXIT_CODES]);
     }
   };

@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { createApp } from './api/app';
-import { listen, limitHeaders } from './api/http-server';
+import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { CHECKOUT_BACKLOG } from './checkout/temporal/background-jobs';
 import { createCheckout } from './checkout/http/checkout';
@@ -60,18 +60,18 @@ export async function startServer(
   const deps = {
     ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
+    repaymentExample: (sellerId, amountPence) => quoteRepayments({ db, lenders, log }, sellerId, amountPence),
   } satisfies OrderDependencies;
   const { workflows, starter, keys, quotas } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(config.rateLimits);
-  const common = { limits, limitHeaders: limitHeaders(config.http.maxHeaderBytes) };
   if (config.production && sandbox && !lenders.live)
     log.warn('HOSTED_CHECKOUT=true: the hosted checkout serves sandbox accounts only');
   const app = createApp({
     api: config.api,
     deps,
-    ...common,
+    limits,
     checkout:
       sandbox &&
       createCheckout({
@@ -83,7 +83,7 @@ export async function startServer(
           db,
           log,
         },
-        ...common,
+        limits,
         readSecret: () => findServiceSecret(db, keys, 'checkout'),
         settings: config.hostedCheckout,
         lenders: { sandbox, live: lenders.live },
@@ -91,10 +91,9 @@ export async function startServer(
         sandboxBank: payments.sandbox,
       }),
     portal: createPortal({
-      ...{ deps, ...common, waitingFor: (ids, format) => waitingFor(db, ids, format) },
+      ...{ deps, limits, waitingFor: (ids, format) => waitingFor(db, ids, format) },
       readSecret: () => findServiceSecret(db, keys, 'portal'),
     }),
-    quote: (account, amountPence) => quoteRepayments(lenders, account, amountPence, log),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
@@ -157,7 +156,7 @@ function createOrderDependencies(
     portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
     expiresAfterMs: orderExpiryMs(config),
     log,
-  } satisfies Omit<OrderDependencies, 'checkoutObstacle'>;
+  } satisfies Omit<OrderDependencies, 'checkoutObstacle' | 'repaymentExample'>;
 }
 
 /** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */

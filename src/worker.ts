@@ -7,13 +7,14 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { type CheckoutActivities, createCheckoutActivities } from './checkout/temporal/checkout-activities';
 import { type MailActivities, createMailActivities } from './checkout/temporal/mail-activities';
+import { createNoticeActivities } from '../activities/notice-activities';
 import { createOrderActivities } from '../activities/order-activities';
-import { createResendActivities } from '../activities/resend-activities';
 import { createWebhookActivities } from '../activities/webhook-activities';
 import { CHECKOUT_TASK_QUEUE } from './checkout/temporal/checkout-messages';
 import { ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
+import { findBranding } from './checkout/db/branding';
 import { oldCheckoutDataOf } from './checkout/db/old-checkout-data';
 import { CHECKOUT_BACKLOG, startCheckoutJobs } from './checkout/temporal/background-jobs';
 import { createCheckoutWorkflows } from './checkout/temporal/checkout-workflow-client';
@@ -88,7 +89,14 @@ export async function startWorker(
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
   const { background } = config;
   const stopOrderJobs = queues.includes('orders')
-    ? startBackgroundJobs({ db, workflows, log, ...background, oldData: oldData(config) })
+    ? startBackgroundJobs({
+        db,
+        workflows,
+        log,
+        ...background,
+        oldData: oldData(config),
+        mails: mailAccountsOf(config),
+      })
     : () => Promise.resolve();
   const stopCheckoutJobs = queues.includes('checkout')
     ? startCheckoutJobs({
@@ -117,13 +125,10 @@ export async function startWorker(
       const hasEnded = await Promise.race([haveEnded, idle]);
       // Its timer would keep the process for up to a second.
       ended.abort();
-      if (hasEnded) {
-        await connection.close();
-        await workflows.drain();
-      } else {
-        log.warn('Temporal does not answer: the worker has no task and does not wait for it');
-      }
-      await client.connection.close();
+      // A call that retries on a closed connection would end the process.
+      const closed = workflows.drain().then(() => client.connection.close());
+      if (hasEnded) await Promise.all([connection.close(), closed]);
+      else log.warn('Temporal does not answer: the worker has no task and does not wait for it');
       await health.close(0);
       await endDatabase();
       log.info('worker stopped');
@@ -202,8 +207,15 @@ function createWorkers(
         taskQueue: ORDER_TASK_QUEUE,
         workflowBundle: { codePath: WORKFLOW_BUNDLES.orders },
         activities: {
-          ...createOrderActivities({ db, checkoutBaseUrl: config.checkoutBaseUrl, log }),
-          ...createResendActivities({ db, requestResend: (webhook) => requestResend({ db, workflows }, webhook) }),
+          ...createOrderActivities({
+            ...{ db, checkoutBaseUrl: config.checkoutBaseUrl, log },
+            requestResend: (webhook) => requestResend({ db, workflows }, webhook),
+          }),
+          ...createNoticeActivities({
+            ...{ db, mails: mailAccountsOf(config), sendMail: createMailer(config, db, log) },
+            contactOf: async (sellerId) => (await findBranding(db, sellerId)).contactEmail,
+            docsUrl: `${config.api.publicUrl ?? config.checkoutBaseUrl}/docs/webhooks/`,
+          }),
         },
         maxCachedWorkflows: config.maxCachedWorkflows,
         maxConcurrentActivityTaskExecutions: SAVE_CONCURRENCY,
@@ -254,10 +266,10 @@ function checkoutActivities(
       lenderSettlements: guardSettlements(lenders, log),
     }),
     ...createMailActivities({
-      ...{ db, core, checkoutBaseUrl, log },
+      ...{ db, core, checkoutBaseUrl },
       readCheckout: (link) => readCheckout({ db, core, payments, hasLiveLender: live !== undefined }, link),
       mails: mailAccountsOf(config),
-      sendMail: createMailer(config, db),
+      sendMail: createMailer(config, db, log),
       providerDetailsOf: createProviderDetails(
         checkoutBaseUrl,
         payments,

@@ -1,7 +1,8 @@
-// Compiles the sources without a type check, bundles the workflow code, renders the documentation, and copies the files that the
-// compiled code reads at run time to dist/.
+// Compiles the sources without a type check, bundles the workflow code, renders the documentation and the client's types, and
+// copies the files that the compiled code reads at run time to dist/.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { transformFile } from '@swc/core';
 import { writeDocs } from './guides.mjs';
@@ -16,13 +17,21 @@ const OPTIONS = {
 };
 
 const CLIENT = path.join('packages', 'client', 'src');
+const CLIENT_TYPES = path.join(CLIENT, 'contract-types.ts');
 const BUNDLES = ['dist/order-workflows.js', 'dist/checkout-workflows.js'];
 /** Workflows import nothing else: see .dependency-cruiser.mjs. */
 const IN_BUNDLES = ['workflows', 'src/domain', 'src/temporal', 'src/checkout/temporal'];
 
 /** A file that was changed during the build is newer. */
-function setTime(outputs) {
-  for (const file of outputs) utimesSync(file, startedAt, startedAt);
+function setTime(outputs, time = startedAt) {
+  for (const file of outputs) utimesSync(file, time, time);
+}
+
+/** As sources, the types are older than this build. */
+function writeClientTypes() {
+  const { renderClientTypes } = createRequire(import.meta.url)('../dist/tools/client-types.js');
+  writeFileSync(CLIENT_TYPES, renderClientTypes());
+  setTime([CLIENT_TYPES, CLIENT], new Date(startedAt.getTime() - 1));
 }
 
 /** The client is a package of its own, which shops and the examples import by its name. */
@@ -52,6 +61,7 @@ try {
     execFileSync(process.execPath, ['dist/src/temporal/workflow-bundle.js'], { stdio: 'inherit' });
     setTime(BUNDLES);
   }
+  if (existsSync(CLIENT)) writeClientTypes();
 } catch (error) {
   console.error(error.message);
   process.exit(1);

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import escapeHtml from 'escape-html';
 import { marked } from 'marked';
 
@@ -215,7 +216,7 @@ export function writeDocs(folder, list) {
     'guides.css': readFileSync('tools/guides.css'),
     'guides.js': readFileSync('tools/guides.js'),
     'llms.txt': llmsText(guides, examples),
-    [library]: scalar,
+    [library]: gzipSync(scalar),
   };
   for (const guide of [...guides, ...examples]) {
     files[`${guide.name}/index.html`] = guidePage(guides, guide);

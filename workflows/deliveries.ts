@@ -16,8 +16,8 @@ const { sendWebhook, resendWebhook } = proxyActivities<WebhookActivities>({
   taskQueue: WEBHOOK_TASK_QUEUE,
   // Longer than an attempt, which takes 15 s at most.
   startToCloseTimeout: '30 seconds',
-  // If the worker has died. A failed attempt sets the time of the next one itself.
-  retry: { initialInterval: '1 second', backoffCoefficient: 1 },
+  // If Postgres is unavailable, or the worker has died. A failed attempt sets the time of the next one itself.
+  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
@@ -60,8 +60,8 @@ export class Deliveries {
   /** Sends a webhook once more. If it is the first pending one, its delivery may have ended with that. */
   async resend(webhookId: string): Promise<void> {
     // A signal of a person can carry anything.
-    const summary = isUuid(webhookId) ? `resend webhook ${webhookId}` : 'resend an unknown webhook';
-    await resendWebhook.executeWithOptions({ summary }, [webhookId]);
+    if (!isUuid(webhookId)) return;
+    await resendWebhook.executeWithOptions({ summary: `resend webhook ${webhookId}` }, [webhookId]);
     this.callAgain();
   }
 

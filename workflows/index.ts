@@ -1,3 +1,3 @@
+export { endpointNoticeWorkflow } from './endpoint-notice-workflow';
 export { orderWorkflow } from './order-workflow';
 export { resendWebhooksWorkflow } from './resend-webhooks-workflow';
-export { webhookTestWorkflow } from './webhook-test-workflow';

@@ -4,14 +4,11 @@ import {
   type OrderEvent,
   type OrderState,
   type ChangeRequest,
-  type Actor,
-  type Channel,
   ACTORS,
   PAYMENT_TERMS,
   CHANNELS,
   MAX_REASON_LENGTH,
   ORDER_EVENTS,
-  isProgressEvent,
 } from '../src/domain/order';
 import { type RequestContext, isRequestId, traceIdOf } from '../src/domain/request-context';
 
@@ -38,8 +35,7 @@ export const getOrderQuery = defineQuery<OrderState | null>('getOrder');
  * Returns the order once the change is saved. Fails with CHANGE_REFUSED, ROW_CHANGED or ROW_BEHIND. No validator refuses
  * it, because it may arrive before the row is read, and has to wait for other changes.
  */
-export const cancelOrderUpdate = defineUpdate<OrderState, [ChangeRequest]>('cancelOrder');
-export const reportProgressUpdate = defineUpdate<OrderState, [ChangeRequest]>('reportProgress');
+export const changeOrderUpdate = defineUpdate<OrderState, [ChangeRequest]>('changeOrder');
 
 /** For people and flows that use Temporal directly: `{"reason": "…"}`. */
 export const cancelSignal = defineSignal<[unknown?]>('cancel');
@@ -70,44 +66,29 @@ const MAX_EVENT_LENGTH = 100;
 /** A change request as a message carries it: its event may not exist. */
 export type UncheckedRequest = Omit<ChangeRequest, 'event'> & { event: string };
 
-/** A message that cancels the order: an operator's, unless it names another actor. */
-export const toCancel = (payload: unknown, channel = statedChannel(payload)): UncheckedRequest =>
-  toUncheckedRequest(payload, channel, 'operator', 'cancel');
-
-/** A message that reports the customer's progress: the checkout's, unless it names another actor. */
-export const toProgress = (payload: unknown, channel = statedChannel(payload)): UncheckedRequest =>
-  toUncheckedRequest(payload, channel, 'checkout');
-
 /**
  * Reads a message's payload. People in the Temporal UI can send anything or nothing, and a handler that threw on it
- * would block the workflow. So this never throws.
- * @param event the event of a message that always means the same one
+ * would block the workflow. So this never throws. Unless the payload names an actor, a cancel is an operator's, and any
+ * other event the checkout's. The service states the channel in each of its updates.
+ * @param meaning what the message always means, whatever its payload names
  */
-function toUncheckedRequest(
+export function toRequest(
   payload: unknown,
-  channel: Channel,
-  defaultActor: Actor,
-  event?: OrderEvent,
+  meaning: { event?: 'cancel'; channel?: 'temporal' } = {},
 ): UncheckedRequest {
-  const fields = fieldsOf(payload);
-  const { actor, reason, ifVersion } = fields;
+  const fields: Record<string, unknown> = { ...fieldsOf(payload), ...meaning };
+  const { event, actor, channel, reason, ifVersion } = fields;
   const paymentTerm = PAYMENT_TERMS.find((term) => term === fields.paymentTerm);
   const context = toContext(fields.context);
   return {
-    event: event ?? toEventName(fields.event, channel),
-    actor: ACTORS.find((known) => known === actor) ?? defaultActor,
-    channel,
+    event: isOrderEvent(event) ? event : toStorable(truncate(`no event: ${JSON.stringify(event)}`, MAX_EVENT_LENGTH)),
+    actor: ACTORS.find((known) => known === actor) ?? (event === 'cancel' ? 'operator' : 'checkout'),
+    channel: CHANNELS.find((known) => known === channel) ?? 'temporal',
     reason: typeof reason === 'string' ? toStorable(truncate(reason, MAX_REASON_LENGTH)) : null,
     ...(paymentTerm && { paymentTerm }),
     ...(Array.isArray(ifVersion) && { ifVersion: ifVersion.filter((version) => typeof version === 'number') }),
     ...(context && { context }),
   };
-}
-
-/** The channel that the payload of an update states. The service states it in each of its updates. */
-function statedChannel(payload: unknown): Channel {
-  const { channel } = fieldsOf(payload);
-  return CHANNELS.find((known) => known === channel) ?? 'temporal';
 }
 
 function fieldsOf(payload: unknown): Record<string, unknown> {
@@ -124,15 +105,6 @@ function toContext(context: unknown): RequestContext | undefined {
   return Object.keys(known).length > 0 ? known : undefined;
 }
 
-/**
- * Only progress events: a cancel has a message of its own. The workflow's timer expires an order, or a seller of a
- * sandbox account, who simulates it through the API.
- */
-function toEventName(event: unknown, channel: Channel): string {
-  if (isProgressEvent(event) || (event === 'expired' && channel === 'api')) return event;
-  return toStorable(truncate(`no event: ${JSON.stringify(event) as string | undefined}`, MAX_EVENT_LENGTH));
-}
-
 /** Counts characters, not UTF-16 units, as the HTTP contract does. */
 function truncate(text: string, length: number): string {
   return Array.from(text).slice(0, length).join('');
@@ -143,6 +115,6 @@ function toStorable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\ufffd');
 }
 
-export function isOrderEvent(event: string): event is OrderEvent {
+export function isOrderEvent(event: unknown): event is OrderEvent {
   return ORDER_EVENTS.includes(event as OrderEvent);
 }

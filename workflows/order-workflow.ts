@@ -20,16 +20,14 @@ import {
   type OrderWorkflowInput,
   type UncheckedRequest,
   CHANGE_REFUSED,
-  cancelOrderUpdate,
   cancelSignal,
+  changeOrderUpdate,
   customerProgressSignal,
   getOrderQuery,
   isOrderEvent,
   orderStatusKey,
-  reportProgressUpdate,
   resendWebhookSignal,
-  toCancel,
-  toProgress,
+  toRequest,
 } from './messages';
 
 /** Reads and writes of the order's row: short, and retried until they succeed. */
@@ -49,15 +47,14 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
 
   // Registered before the first await. Messages that arrive while the row is read wait for it.
   setHandler(getOrderQuery, () => saved ?? null);
-  setHandler(cancelOrderUpdate, (payload: unknown) => update(toCancel(payload)));
-  setHandler(reportProgressUpdate, (payload: unknown) => update(toProgress(payload)));
+  setHandler(changeOrderUpdate, (payload: unknown) => change(toRequest(payload), refuse));
   // Signals that came before the run's first task are handled in this order, one name after the other.
-  setHandler(customerProgressSignal, (payload) => signal(toProgress(payload, 'temporal')));
-  setHandler(cancelSignal, (payload) => signal(toCancel(payload, 'temporal')));
+  setHandler(customerProgressSignal, (payload) => signal(payload));
+  setHandler(cancelSignal, (payload) => signal(payload, 'cancel'));
   setHandler(resendWebhookSignal, (webhookId) => CancellationScope.nonCancellable(() => deliveries.resend(webhookId)));
   // "Request cancellation" in the Temporal UI is an operator's cancel of the order.
   CancellationScope.current().cancelRequested.catch(() =>
-    signal(toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal')).catch(fail),
+    signal({ reason: 'cancellation requested in Temporal' }, 'cancel').catch(fail),
   );
 
   return CancellationScope.nonCancellable(async () => {
@@ -80,28 +77,23 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
     return loaded();
   });
 
-  /** Makes a change and returns the order once it is saved. */
-  async function update(request: UncheckedRequest): Promise<OrderState> {
-    return CancellationScope.nonCancellable(async () => {
-      await change(request);
-      return loaded();
-    });
-  }
-
   /** Makes a change for a sender who gets no answer: a refusal is recorded in the timeline. */
-  async function signal(request: UncheckedRequest): Promise<void> {
-    await CancellationScope.nonCancellable(() => change(request, recordRefused));
+  async function signal(payload: unknown, event?: 'cancel'): Promise<void> {
+    await change(toRequest(payload, { channel: 'temporal', ...(event && { event }) }), recordRefused);
   }
 
-  /** Decides on one request at a time, and shows nothing that is not saved. @throws ApplicationFailure if it is refused */
-  async function change(request: UncheckedRequest, onRefused = refuse): Promise<void> {
-    await oneAtATime.runExclusive(async () => {
-      await condition(() => saved !== undefined);
-      await decideOn(request, onRefused);
-    });
+  /** Decides on one request at a time, and shows nothing that is not saved. @returns the order once it is saved */
+  function change(request: UncheckedRequest, onRefused: typeof refuse): Promise<OrderState> {
+    const decideInTurn = () =>
+      oneAtATime.runExclusive(async () => {
+        await condition(() => saved !== undefined);
+        await decideOn(request, onRefused);
+        return loaded();
+      });
+    return CancellationScope.nonCancellable(decideInTurn);
   }
 
-  async function decideOn(request: UncheckedRequest, onRefused = refuse): Promise<void> {
+  async function decideOn(request: UncheckedRequest, onRefused: typeof refuse): Promise<void> {
     assertNotFailed();
     const { event } = request;
     const isAllowed = isOrderEvent(event) && isForVersion(loaded(), request);
@@ -150,7 +142,7 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
   async function expireUnlessHeld(): Promise<string | null> {
     const { heldUntil } = await readOrder(orderId);
     if (heldUntil !== null && Date.parse(heldUntil) > Date.now()) return heldUntil;
-    await decideOn({ event: 'expired', actor: 'system', channel: 'workflow', reason: null });
+    await decideOn({ event: 'expired', actor: 'system', channel: 'workflow', reason: null }, refuse);
     return null;
   }
 

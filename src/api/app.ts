@@ -2,7 +2,6 @@ import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
-import type { QuoteRepayments } from '../orders/repayment-example';
 import { VERSION } from '../package';
 import { createAuthentication } from './authenticate';
 import { createBodyReaders } from './input';
@@ -30,22 +29,19 @@ export interface AppOptions {
   /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
   trustedProxies: number;
   maxBodyBytes: number;
-  limitHeaders: Middleware<State>;
   log: Logger;
   /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
   health: HealthChecks;
   trace?: Middleware | undefined;
-  /** The hosted checkout, which handles its own paths. Undefined without HOSTED_CHECKOUT, like `quote`. */
+  /** The hosted checkout, which handles its own paths. Undefined without HOSTED_CHECKOUT. */
   checkout: Middleware<State> | undefined;
   /** The seller's page, which handles its own paths. */
   portal: Middleware<State> | undefined;
-  quote: QuoteRepayments | undefined;
 }
 
 export function createApp(options: AppOptions): Koa<State> {
-  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, health, checkout, quote, trace } =
-    options;
+  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, health, checkout, trace } = options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
@@ -57,7 +53,6 @@ export function createApp(options: AppOptions): Koa<State> {
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems(api.publicUrl));
   app.use(allowAnyOrigin);
-  app.use(options.limitHeaders);
   app.use(healthRoutes(health).routes());
   const authenticate = createAuthentication(deps.db, limits);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION, guides: GUIDES });
@@ -66,7 +61,7 @@ export function createApp(options: AppOptions): Koa<State> {
   const limitLocks = limitInFlight(AT_ONCE);
   const limitTests = limitInFlight(AT_ONCE);
   for (const basePath of api.basePaths) {
-    app.use(orderRoutes(basePath, deps, authenticate, bodies, limitLists, quote).routes());
+    app.use(orderRoutes(basePath, deps, authenticate, bodies, limitLists).routes());
     app.use(webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }).routes());
   }
   app.use(authenticate('none'));

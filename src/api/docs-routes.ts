@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { gzipSync } from 'node:zlib';
 import Router from '@koa/router';
 import { PACKAGE_ROOT } from '../package';
 import type { OpenApiDocument } from '../contracts/openapi/document';
-import type { Context, State } from './context';
+import type { Context, Next, State } from './context';
 
 /** `npm run build` writes the documentation: see tools/guides.mjs. */
 const DOCS = path.join(PACKAGE_ROOT, 'dist/docs');
@@ -47,66 +45,34 @@ const REFERENCE_POLICY = [
 const GUIDE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
+/** Serves constants. The name of the library changes with its content, which the build compresses: all browsers expect that. */
 export function docsRoutes(document: OpenApiDocument): Router<State> {
   const router = new Router<State>({ sensitive: true });
-  router.get('/openapi.json', serveFile('json', JSON.stringify(document)));
+  const serve = (route: string, type: string, content: string | Buffer, headers: Record<string, string> = {}): void => {
+    router.get(route, (ctx) => {
+      ctx.set(headers);
+      ctx.type = type;
+      ctx.body = content;
+    });
+  };
+  serve('/openapi.json', 'json', JSON.stringify(document));
   router.get('/', (ctx) => ctx.redirect('/docs/'));
+  router.get('/docs', addSlash);
   for (const [route, file] of PAGES) {
-    const options = {
-      policy: route === '/docs' ? REFERENCE_POLICY : GUIDE_POLICY,
-      immutable: route.startsWith('/docs/scalar-'),
-    };
-    const serve = serveFile(path.extname(file), readFileSync(file), options);
-    router.get(route, (ctx) => (ctx.path === '/docs' ? addSlash(ctx) : serve(ctx)));
+    serve(route, path.extname(file), readFileSync(file), {
+      'Content-Security-Policy': route === '/docs' ? REFERENCE_POLICY : GUIDE_POLICY,
+      ...(route.startsWith('/docs/scalar-') && {
+        'Cache-Control': 'public, max-age=31536000, immutable',
+        'Content-Encoding': 'gzip',
+      }),
+    });
   }
   return router;
 }
 
-function addSlash(ctx: Context): void {
-  ctx.status = 308;
-  ctx.redirect('/docs/');
-}
-
-const digestOf = (content: Buffer): string => createHash('sha256').update(content).digest('base64url').slice(0, 22);
-
-interface FileOptions {
-  /** Content-Security-Policy. */
-  policy?: string;
-  /**
-   * The name changes with the content, so that browsers load it once. Compressed for every caller, as all browsers
-   * expect: 60 bytes of a request would otherwise cost 3.5 MB.
-   */
-  immutable?: boolean;
-}
-
-/** Serves a constant. Compression and digest run once. */
-function serveFile(
-  type: string,
-  text: string | Buffer,
-  { policy, immutable = false }: FileOptions = {},
-): (ctx: Context) => void {
-  // Responses that are not read yet share it.
-  const content = Buffer.from(text);
-  const headers = {
-    ...(immutable
-      ? { 'Cache-Control': 'public, max-age=31536000, immutable' }
-      : { 'Cache-Control': 'no-cache', ETag: `W/"${digestOf(content)}"`, Vary: 'Accept-Encoding' }),
-    ...(policy !== undefined && { 'Content-Security-Policy': policy }),
-  };
-  let gzipped: Buffer | undefined;
-  return (ctx) => {
-    ctx.set(headers);
-    ctx.status = 200;
-    if (ctx.fresh) {
-      ctx.status = 304;
-      return;
-    }
-    ctx.type = type;
-    if (immutable || ctx.acceptsEncodings('gzip', 'identity') === 'gzip') {
-      ctx.set('Content-Encoding', 'gzip');
-      ctx.body = gzipped ??= gzipSync(content);
-    } else {
-      ctx.body = content;
-    }
-  };
+async function addSlash(ctx: Context, next: Next): Promise<void> {
+  if (ctx.path === '/docs') {
+    ctx.status = 308;
+    ctx.redirect('/docs/');
+  } else await next();
 }

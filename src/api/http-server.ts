@@ -1,15 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse, type IncomingMessage } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
-import type { Middleware } from 'koa';
-import { Problem } from '../contracts/problem';
 
 /** Limits for small and quick API calls; Node's defaults suit browsers and uploads. Times in ms. */
 export interface HttpSettings {
-  /** Of the request line and the headers together, for `limitHeaders`. Node refuses four times as much. */
-  maxHeaderBytes: number;
   maxConnections: number;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
@@ -37,7 +33,8 @@ const MAX_REQUESTS_PER_CONNECTION = 100;
 const BACKLOG = 4096;
 
 /**
- * Node itself answers what is no HTTP, too large or too late, without a body: with 400, 417, 431 or 408.
+ * Node itself answers what is no HTTP, has more than 16 KiB of headers or is too late, without a body: with 400, 417, 431
+ * or 408.
  * @param onError reports a later error of the server, such as a connection that cannot be accepted; it continues
  * @throws the system's error if the port is unavailable
  */
@@ -50,7 +47,6 @@ export async function listen(
 ): Promise<HttpServer> {
   const handle = app.callback();
   const options = {
-    maxHeaderSize: 4 * settings.maxHeaderBytes,
     headersTimeout: settings.headersTimeoutMs,
     requestTimeout: settings.requestTimeoutMs,
     keepAliveTimeout: settings.keepAliveTimeoutMs,
@@ -148,19 +144,3 @@ async function close(
   clearInterval(idleCheck);
   clearTimeout(cut);
 }
-
-/**
- * Refuses a request whose request line and headers are larger than `maxBytes`. Node's own refusal has no body, and a
- * browser that sends too many cookies needs an explanation.
- */
-export function limitHeaders(maxBytes: number): Middleware {
-  return ({ req }, next) => {
-    if (sizeOf(req) > maxBytes)
-      throw new Problem('headers_too_large', `The request line and the headers may have at most ${maxBytes} bytes.`);
-    return next();
-  };
-}
-
-/** A header has a colon, a blank and an end of line. */
-const sizeOf = ({ url = '', rawHeaders }: IncomingMessage): number =>
-  rawHeaders.reduce((sum, text) => sum + text.length + 2, url.length);

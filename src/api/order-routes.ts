@@ -16,14 +16,14 @@ import {
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
 import { createOrder, replayOrder } from '../orders/create-order';
-import { cancelOrder, reportProgress, simulateProgress, versionDiffers } from '../orders/change-order';
+import { changeOrder, simulateProgress, versionDiffers } from '../orders/change-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { exportOrders, listOrders } from '../orders/list-orders';
 import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read-order';
-import { type QuoteRepayments, retrieveRepaymentExample } from '../orders/repayment-example';
 import { retrieveTimeline } from '../orders/timeline';
+import { validate } from '../contracts/field-errors';
 import { type Authenticate, CSV_COST, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, validate, validateQuery } from './input';
+import { type BodyReaders, validateQuery } from './input';
 import { type Context, type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
 
@@ -36,7 +36,6 @@ export function orderRoutes(
   authenticate: Authenticate,
   { jsonBody }: BodyReaders,
   limitLists: RouteMiddleware,
-  quote: QuoteRepayments | undefined,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');
@@ -81,7 +80,7 @@ export function orderRoutes(
   const cancel = async (ctx: Context): Promise<void> => {
     const stored = await orderOf(ctx, sellerOf(ctx).id);
     const by = { actor: 'seller', channel: 'api', reason: null, ifVersion: ifMatchOf(ctx) } as const;
-    sendOrder(ctx, await cancelOrder(deps, stored, by));
+    sendOrder(ctx, await changeOrder(deps, stored, { event: 'cancel', ...by }));
   };
 
   // The router matches these paths with and without a trailing slash.
@@ -123,7 +122,7 @@ export function orderRoutes(
 
   router.get('/seller/:sellerId/repayment_example', authenticate('none'), async (ctx) => {
     const { amount } = validateQuery(repaymentSchema, ctx.query);
-    const data = await retrieveRepaymentExample(deps, quote, (ctx.params.sellerId ?? '').toLowerCase(), amount);
+    const data = await deps.repaymentExample((ctx.params.sellerId ?? '').toLowerCase(), amount);
     ctx.set('Cache-Control', `public, max-age=${REPAYMENT_EXAMPLE_AGE_S}`);
     ctx.body = { data };
   });
@@ -135,7 +134,8 @@ export function orderRoutes(
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
     const progress = eventOf(ctx, progressRequestSchema);
     const stored = await orderOf(ctx);
-    sendOrder(ctx, await reportProgress(deps, stored, { ...progress, ifVersion: ifMatchOf(ctx) }));
+    const by = { actor: 'checkout', channel: 'api', ifVersion: ifMatchOf(ctx) } as const;
+    sendOrder(ctx, await changeOrder(deps, stored, { ...progress, ...by }));
   });
 
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {

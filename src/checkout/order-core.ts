@@ -1,13 +1,14 @@
 import { isProblem } from '../contracts/problem';
 import { findOrder, findSellerOfPayLink } from '../db/find-orders';
 import type { Db } from '../db/pool';
+import { findSeller } from '../db/sellers';
 import { holdOrder, recordSettlement } from '../db/save-order';
 import type { Actor, ProgressEvent, Order, PaymentTerm, Settlement } from '../domain/order';
-import { reportProgress } from '../orders/change-order';
+import { changeOrder } from '../orders/change-order';
 import { notFound, requireOrderByPayLink, requireOrder } from '../orders/read-order';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 
-export { notFound };
+export { findSeller, notFound };
 
 /** What a report says besides its event. The actor is the customer unless it names another one. */
 export interface ReportedBy {
@@ -48,7 +49,7 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
     async report(orderId, event, { actor = 'customer', reason = null, paymentTerm } = {}) {
       try {
         const stored = await requireOrder(deps, orderId);
-        await reportProgress(deps, stored, { event, reason, actor, paymentTerm, channel: 'hosted_checkout' });
+        await changeOrder(deps, stored, { event, reason, actor, paymentTerm, channel: 'hosted_checkout' });
       } catch (error) {
         if (!isProblem(error, 'transition_not_allowed')) throw error;
       }

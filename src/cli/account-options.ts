@@ -8,21 +8,23 @@ import type { SellerSettings } from '../db/sellers';
 import { UsageError, reasonOf } from './cli-error';
 
 /** The options as Commander parses them: the text of an option, or false for its `--no-` form. */
-export interface AccountOptions {
-  name?: string;
-  redirectUrl?: string | false;
-  cancelUrl?: string | false;
-  shopUrl?: string | false;
-  pricing?: string | false;
-  brandColour?: string | false;
-  logo?: string | false;
-  contactEmail?: string | false;
-  helpUrl?: string | false;
-  maxOrderAmount?: string | false;
-  rateLimit?: string | false;
-  ordersPerDay?: string | false;
-  bytesPerDay?: string | false;
-}
+export type AccountOptions = { name?: string } & {
+  [
+    Option in
+      | 'redirectUrl'
+      | 'cancelUrl'
+      | 'shopUrl'
+      | 'pricing'
+      | 'brandColour'
+      | 'logo'
+      | 'contactEmail'
+      | 'helpUrl'
+      | 'maxOrderAmount'
+      | 'rateLimit'
+      | 'ordersPerDay'
+      | 'bytesPerDay'
+  ]?: string | false;
+};
 
 const OPTIONS = [
   ['redirect-url <url>', 'where customers return to after checkout, unless the order has its own redirect URL'],
@@ -35,7 +37,10 @@ const OPTIONS = [
   ],
   ['brand-colour <#rrggbb>', 'colour of the checkout page'],
   ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
-  ['contact-email <address>', 'email address for questions of customers, on the checkout page'],
+  [
+    'contact-email <address>',
+    'email address for questions of customers, on the checkout page, and for emails about webhook endpoints that fail',
+  ],
   ['help-url <url>', 'help page for customers, on the checkout page'],
   ['max-order-amount <pounds>', "highest amount of one order; the service's own limit also applies"],
   [
@@ -63,29 +68,19 @@ interface Settings {
 }
 
 /** @throws UsageError that names every invalid option */
-export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): Settings {
+export function toAccountSettings({ name, ...options }: AccountOptions, httpsOnly: boolean): Settings {
   const schema = accountSchema(httpsOnly);
   const unreadable: string[] = [];
-  const logo = options.logo ? readOption('--logo', options.logo, unreadable) : orNull(options.logo);
-  const pricing = options.pricing === false ? {} : readPricing(options.pricing, unreadable);
-  const { data, error } = schema.safeParse(
-    {
-      name: options.name,
-      redirect_url: orNull(options.redirectUrl),
-      cancel_url: orNull(options.cancelUrl),
-      shop_url: orNull(options.shopUrl),
-      pricing,
-      brand_colour: orNull(options.brandColour),
-      logo,
-      contact_email: orNull(options.contactEmail),
-      help_url: orNull(options.helpUrl),
-      max_order_amount: orNull(options.maxOrderAmount),
-      rate_limit: orNull(options.rateLimit),
-      orders_per_day: orNull(options.ordersPerDay),
-      bytes_per_day: orNull(options.bytesPerDay),
-    },
-    { reportInput: true },
+  const given = Object.fromEntries(
+    OPTIONS.map(([flags]) => {
+      const option = flags.split(' ')[0] ?? '';
+      const value = options[option.replace(/-./g, (part) => part.charAt(1).toUpperCase()) as keyof typeof options];
+      return [option.replaceAll('-', '_'), value === false ? null : value];
+    }),
   );
+  const logo = options.logo ? readOption('--logo', options.logo, unreadable) : given.logo;
+  const pricing = options.pricing === false ? {} : readPricing(options.pricing, unreadable);
+  const { data, error } = schema.safeParse({ name, ...given, logo, pricing }, { reportInput: true });
   if (error || unreadable.length > 0) {
     throw new UsageError([...unreadable, ...(error ? fieldErrors(error, schema).map(toSentence) : [])].join('; '));
   }
@@ -112,10 +107,6 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
 function withoutUndefined<T extends object>(settings: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> };
-}
-
-function orNull(option: string | false | undefined): string | null | undefined {
-  return option === false ? null : option;
 }
 
 /** @param unreadable receives an error message if the JSON cannot be read */

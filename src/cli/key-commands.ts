@@ -6,98 +6,61 @@ import { type Row, print } from './output';
 import { requireAccount } from './selection';
 import type { Services } from './services';
 
-const SHOWN_ONCE = 'The key is shown only once.';
-const LABEL = ['--label <text>', 'what the key is for', printable(100)] as const;
-
-interface LabelOption {
-  label?: string;
-}
-
-export function addSellerKeyCommands(program: Command, services: Services): void {
+export function addKeyCommands(program: Command, services: Services): void {
   const key = program.command('key').description('manage the API keys of sellers');
-  addSellerKeyCreate(key, services);
-  addSellerKeyList(key, services);
-  addKeyFind(key, services);
-  addRevoke(key, 'seller', services);
-}
-
-function addKeyFind(key: Command, services: Services): void {
+  addCommands(key, 'seller', services);
   key
     .command('find')
     .description('find the owner of a key that was found somewhere, by its first characters, of all kinds')
     .argument('<beginning>', 'the first eight characters of the key or more, but never the whole key', keyBeginning)
     .action(async (beginning: string, _options: unknown, command: Command) => {
       const keys = await findKeys(services.db(), beginning);
-      await print(
-        command,
-        keys.map(({ kind, sellerId, sellerName, ...listed }) => ({
-          kind,
-          seller_id: sellerId,
-          seller_name: sellerName,
-          ...toRow(listed),
-        })),
-      );
+      const rows = keys.map(({ kind, sellerId, sellerName, ...listed }) => ({
+        ...{ kind, seller_id: sellerId, seller_name: sellerName },
+        ...toRow(listed),
+      }));
+      await print(command, rows);
     });
+  addCommands(
+    program.command('checkout-key').description('manage the keys of the checkout flow'),
+    'checkout',
+    services,
+  );
 }
 
-function addSellerKeyCreate(key: Command, services: Services): void {
-  key
-    .command('create')
-    .description('create a key, which is shown only once; a seller can have several active keys')
-    .argument('<seller-id>', 'id of the seller', uuid)
-    .option(...LABEL)
-    .action(async (sellerId: string, { label }: LabelOption, command: Command) => {
-      await requireAccount(services, sellerId);
-      const { id, key: apiKey } = await createKey(services.db(), { kind: 'seller', sellerId }, label);
-      await print(command, { seller_id: sellerId, key_id: id, api_key: apiKey }, SHOWN_ONCE);
+/** The commands that keys of sellers and of the checkout flow share. Those of sellers name the seller first. */
+function addCommands(parent: Command, kind: KeyOwner['kind'], services: Services): void {
+  const { db } = services;
+  const add = (name: string, description: string): Command => {
+    const command = parent.command(name).description(description);
+    return kind === 'seller' ? command.argument('<seller-id>', 'id of the seller', uuid) : command;
+  };
+  const ownerOf = async ({ processedArgs: [sellerId] }: Command): Promise<KeyOwner> => {
+    if (kind === 'checkout') return { kind };
+    return { kind, sellerId: (await requireAccount(services, sellerId as string)).id };
+  };
+
+  const what = { seller: 'a key', checkout: 'a key that can report the progress of every order' }[kind];
+  add('create', `create ${what}, which is shown only once; several can be active`)
+    .option('--label <text>', 'what the key is for', printable(100))
+    .action(async (...given: unknown[]) => {
+      const command = given.at(-1) as Command;
+      const owner = await ownerOf(command);
+      const { id, key } = await createKey(db(), owner, command.opts<{ label?: string }>().label);
+      const row = { seller: { api_key: key }, checkout: { checkout_key: key } }[kind];
+      const seller = owner.kind === 'seller' && { seller_id: owner.sellerId };
+      await print(command, { ...seller, key_id: id, ...row }, 'The key is shown only once.');
     });
-}
-
-function addSellerKeyList(key: Command, services: Services): void {
-  key
-    .command('list')
-    .description('list the keys of a seller, oldest first')
-    .argument('<seller-id>', 'id of the seller', uuid)
-    .action(async (sellerId: string, _options: unknown, command: Command) => {
-      await requireAccount(services, sellerId);
-      await print(command, (await listKeys(services.db(), { kind: 'seller', sellerId })).map(toRow));
-    });
-}
-
-export function addCheckoutKeyCommands(program: Command, services: Services): void {
-  const key = program.command('checkout-key').description('manage the keys of the checkout flow');
-  addCheckoutKeyCreate(key, services);
-  addCheckoutKeyList(key, services);
-  addRevoke(key, 'checkout', services);
-}
-
-function addCheckoutKeyCreate(key: Command, services: Services): void {
-  key
-    .command('create')
-    .description('create a key that can report the progress of every order; it is shown only once')
-    .option(...LABEL)
-    .action(async ({ label }: LabelOption, command: Command) => {
-      const { id, key: checkoutKey } = await createKey(services.db(), { kind: 'checkout' }, label);
-      await print(command, { key_id: id, checkout_key: checkoutKey }, SHOWN_ONCE);
-    });
-}
-
-function addCheckoutKeyList(key: Command, services: Services): void {
-  key
-    .command('list')
-    .description('list the keys of the checkout flow, oldest first')
-    .action(async (_options: unknown, command: Command) => {
-      await print(command, (await listKeys(services.db(), { kind: 'checkout' })).map(toRow));
-    });
-}
-
-function addRevoke(parent: Command, kind: KeyOwner['kind'], services: Services): void {
+  add('list', 'list keys, oldest first').action(async (...given: unknown[]) => {
+    const command = given.at(-1) as Command;
+    await print(command, (await listKeys(db(), await ownerOf(command))).map(toRow));
+  });
   parent
     .command('revoke')
     .description('revoke a key permanently; it stops working within a second')
     .argument('<key-id>', 'id of the key, as list shows it', keyId)
     .action(async (id: number, _options: unknown, command: Command) => {
-      const revokedAt = await revokeKey(services.db(), id, kind);
+      const revokedAt = await revokeKey(db(), id, kind);
       if (!revokedAt) throw new CliError(`${kind} key ${id} does not exist`);
       await print(command, { key_id: id, revoked_at: revokedAt });
     });

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { type OrderFilter, findOrder, findOrders } from '../db/find-orders';
+import { type OrderFilter, type StoredOrder, findOrder, readOrders } from '../db/find-orders';
 import { formatPence } from '../domain/money';
 import { type OrderStatus, MAX_REASON_LENGTH, ORDER_STATUSES, isFinal } from '../domain/order';
-import { cancelOrder } from '../orders/change-order';
+import { changeOrder } from '../orders/change-order';
 import { withRequestContext } from '../telemetry/current-request-context';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import { printable, timeOption } from './arguments';
@@ -61,7 +61,7 @@ async function cancelOne(services: Services, id: string, options: CancelOptions,
   if (stored.id !== id.toLowerCase())
     await confirm(services, `Cancel ${reference} of ${sellerName}, ${formatPence(amountPence)}?`, options);
   const cancelled = await asAction(services, (workflows) =>
-    cancelOrder({ db: services.db(), workflows }, stored, byOperator(reason ?? null)),
+    changeOrder({ db: services.db(), workflows }, stored, byOperator(reason ?? null)),
   );
   const isRepeat = cancelled.version === stored.version;
   await print(
@@ -101,11 +101,10 @@ async function asAction<T>(services: Services, run: (workflows: OrderWorkflows) 
   return withRequestContext(actionId === undefined ? undefined : { requestId: actionId }, () => run(workflows));
 }
 
-const byOperator = (reason: string | null) => ({ actor: 'operator', channel: 'cli', reason }) as const;
+const byOperator = (reason: string | null) => ({ event: 'cancel', actor: 'operator', channel: 'cli', reason }) as const;
 
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
-const PAGE = 500;
 /** Between two cancels: without it, a large selection would delay all other changes and webhooks. */
 const CANCEL_GAP_MS = 100;
 /** Then the cause is not the order, so the rest is not tried. */
@@ -120,25 +119,15 @@ interface NotCancelled {
   reason: string;
 }
 
-interface Selected {
-  id: string;
-  status: OrderStatus;
-  amountPence: number;
-}
+type Selected = Pick<StoredOrder, 'id' | 'status' | 'amountPence'>;
 
 /**
  * Finds open orders, newest first in each status.
  * @param filter without a status, orders of every open status
  */
 async function* selectOpenOrders(db: Db, { status, ...filter }: OrderFilter): AsyncGenerator<Selected> {
-  for (const open of status === undefined ? OPEN_STATUSES : [status]) {
-    for (let after: string | undefined; ;) {
-      const page = await findOrders(db, { ...filter, status: open, after }, PAGE);
-      yield* page;
-      if (page.length < PAGE) break;
-      after = page.at(-1)?.id;
-    }
-  }
+  for (const open of status === undefined ? OPEN_STATUSES : [status])
+    for await (const page of readOrders(db, { ...filter, status: open })) yield* page;
 }
 
 /**
@@ -161,7 +150,7 @@ async function cancelSelection(
       return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.status} now` };
     }
     try {
-      await cancelOrder({ db, workflows }, stored, { ...byOperator(reason), ifVersion: [stored.version] });
+      await changeOrder({ db, workflows }, stored, { ...byOperator(reason), ifVersion: [stored.version] });
       return undefined;
     } catch (error) {
       if (isProblem(error, 'precondition_failed'))

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import { loadBreakerConfig, loadCheckoutBaseUrl } from '../config';
+import { loadCheckoutBaseUrl } from '../config';
+import { CONSTANTS } from '../config/constants';
 import { findApplication } from '../checkout/db/applications';
 import { listPayments } from '../checkout/db/payments';
 import { waitingFor } from '../checkout/db/waiting-for';
@@ -136,7 +137,7 @@ function addTimeline(order: Command, services: Services): void {
     .argument('<order>', 'id or reference of the order')
     .action(async (id: string, _options: unknown, command: Command) => {
       const found = await requireOrderArgument(services, id);
-      await printTimeline(command, { db: services.db(), breaker: loadBreakerConfig(services.env) }, found.id);
+      await printTimeline(command, { db: services.db(), breaker: CONSTANTS.webhookBreaker }, found.id);
     });
 }
 

@@ -4,7 +4,7 @@ import { VERSION } from '../package';
 import { printable } from './arguments';
 import { addAuditCommand } from './audit-command';
 import { addEncryptionCommands } from './encryption-commands';
-import { addCheckoutKeyCommands, addSellerKeyCommands } from './key-commands';
+import { addKeyCommands } from './key-commands';
 import { addCustomerCommands } from './erase-commands';
 import { addOrderCommands } from './order-commands';
 import { addPaymentCommands } from './payment-commands';
@@ -14,11 +14,8 @@ import type { Services } from './services';
 import { addStatusCommand } from './status';
 import { addWebhookCommands } from './webhook-commands';
 
-/**
- * The whole CLI. On wrong usage, `--help` and `--version` it throws a CommanderError instead of exiting.
- * @param onCommand called before a command runs; if it throws, the command does not run
- */
-export function createProgram(services: Services, onCommand: (command: Command) => void = () => undefined): Command {
+/** The whole CLI. On wrong usage, `--help` and `--version` it throws a CommanderError instead of exiting. */
+export function createProgram(services: Services): Command {
   const program = new Command('order-service')
     .description('manage accounts, keys, orders and webhooks of the order service')
     .version(VERSION, '--version', 'print the version')
@@ -39,14 +36,12 @@ export function createProgram(services: Services, onCommand: (command: Command) 
       printable(100),
     )
     .hook('preAction', async (_program, command) => {
-      onCommand(command);
       // `status` reports it.
       if (command.name() !== 'status') await services.checkSchema();
       await services.audit.begin(command);
     });
   addSellerCommands(program, services);
-  addSellerKeyCommands(program, services);
-  addCheckoutKeyCommands(program, services);
+  addKeyCommands(program, services);
   addOrderCommands(program, services);
   addCustomerCommands(program, services);
   addPaymentCommands(program, services);

@@ -25,17 +25,13 @@ export function addSellerCommands(program: Command, services: Services): void {
   addList(seller, services);
   addUpdate(seller, services);
   addPortalLink(seller, services);
-  addSwitch(seller, services, {
-    name: 'disable',
-    disabled: true,
-    description:
-      "reject the seller's keys within a second; its open orders continue: customers can complete them and webhooks are sent",
-  });
-  addSwitch(seller, services, {
-    name: 'enable',
-    disabled: false,
-    description: "accept a disabled seller's keys again, except those that were revoked",
-  });
+  addSwitch(
+    seller,
+    services,
+    'disable',
+    "reject the seller's keys within a second; its open orders continue: customers can complete them and webhooks are sent",
+  );
+  addSwitch(seller, services, 'enable', "accept a disabled seller's keys again, except those that were revoked");
   addSellerErase(seller, services);
 }
 
@@ -142,19 +138,13 @@ function addUpdate(seller: Command, services: Services): void {
   });
 }
 
-interface Switch {
-  name: string;
-  disabled: boolean;
-  description: string;
-}
-
-function addSwitch(seller: Command, services: Services, { name, disabled, description }: Switch): void {
+function addSwitch(seller: Command, services: Services, name: 'disable' | 'enable', description: string): void {
   seller
     .command(name)
     .description(description)
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
-      await setDisabled(services.db(), id, disabled);
+      await setDisabled(services.db(), id, name === 'disable');
       await print(command, await readRow(services, id));
     });
 }

@@ -26,14 +26,13 @@ export function addStatusCommand(program: Command, services: Services): void {
     .action(async (_options: unknown, command: Command) => {
       const lenders = lendersOf(loadHostedCheckoutConfig(env));
       const queues = lenders.sandbox ? [...TASK_QUEUES, CHECKOUT_TASK_QUEUE] : TASK_QUEUES;
-      const [postgres, inTemporal, api, breakers, work] = await Promise.all([
+      const [postgres, inTemporal, api, work] = await Promise.all([
         checkPostgres(db),
         checkTemporal(temporal, queues),
         checkApi(env.ORDERS_URL),
-        checkBreakers(env.METRICS_URL),
         readWork(db, lenders),
       ]);
-      const checks = [...postgres, ...inTemporal, api, breakers, ...work.checks];
+      const checks = [...postgres, ...inTemporal, api, ...work.checks];
       const needsPerson = checks.some(({ state }) => state === 'failed' || state === 'attention');
       services.foundTrouble = needsPerson;
       const status = needsPerson ? 'needs a person' : 'ok';
@@ -58,10 +57,11 @@ const WAITING_TOO_LONG_SECONDS = 120;
 /** A worker reverses a payment within seconds if the bank is available. */
 const REVERSAL_TOO_LONG_SECONDS = 20 * 60;
 
-const ok = (part: string, detail: string): Check => ({ part, state: 'ok', detail });
-const attention = (part: string, detail: string): Check => ({ part, state: 'attention', detail });
-const failed = (part: string, detail: string): Check => ({ part, state: 'failed', detail });
-const unknown = (part: string, detail: string): Check => ({ part, state: 'unknown', detail });
+const of =
+  (state: State) =>
+  (part: string, detail: string): Check => ({ part, state, detail });
+const [ok, attention, failed, unknown] = [of('ok'), of('attention'), of('failed'), of('unknown')];
+const failedIf = (isFailed: boolean) => (isFailed ? failed : ok);
 
 /** Runs a check. One that throws has failed. */
 async function check(part: string, run: () => Promise<Check>): Promise<Check> {
@@ -134,30 +134,6 @@ async function checkApi(url: string | undefined): Promise<Check> {
   });
 }
 
-/** The breakers are in the processes' memory, so their metrics are read. @param urls separated by commas */
-export async function checkBreakers(urls: string | undefined): Promise<Check> {
-  if (!urls) return unknown('breakers', 'set METRICS_URL to check them');
-  return check('breakers', async () => {
-    const pages = await Promise.all(
-      urls.split(',').map(async (url) => {
-        const response = await fetch(url, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
-        const page = await response.text();
-        if (response.ok && page.includes('order_service_info')) return page;
-        throw new Error(
-          `${url} returned ${response.status}, not the service's metrics: check that METRICS_URL ends with /metrics`,
-        );
-      }),
-    );
-    const found = [...pages.join('\n').matchAll(/^order_service_open_breakers\{breaker="([^"]+)"\} ([1-9]\d*)$/gm)];
-    const open = found.map(([, name, count]) => `${name} (${count})`);
-    // An endpoint that does not answer is its seller's matter, who sees it too.
-    const isOurs = found.some(([, name]) => name !== 'webhook_endpoint');
-    return open.length === 0
-      ? ok('breakers', 'none is open')
-      : (isOurs ? attention : ok)('breakers', `open: ${open.join(', ')}`);
-  });
-}
-
 /**
  * Reads what waits, in numbers, and checks it.
  * @param lenders of the hosted checkout; `sandbox` is undefined if there is none
@@ -187,19 +163,14 @@ async function failingEndpoints(db: Db): Promise<string> {
 
 function checkBacklog(backlog: Backlog, failing: string): Check[] {
   const { ordersBehind, ordersWaiting, webhooksPending, webhooksExhausted } = backlog;
-  const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
-  const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);
-  const pending = webhooksPending === 0 ? 'none' : `${webhooksPending}, the oldest for ${webhookAge} s`;
+  const [orderAge, webhookAge] = [backlog.oldestOrderWaitingSeconds, backlog.oldestWebhookPendingSeconds];
   return [
-    (ordersBehind > 0 ? failed : ok)(
+    failedIf(ordersBehind > 0)(
       'restored orders',
       ordersBehind === 0 ? 'none wait' : `${ordersBehind} wait for reconcile`,
     ),
-    (orderAge > WAITING_TOO_LONG_SECONDS ? failed : ok)(
-      'orders waiting',
-      ordersWaiting === 0 ? 'none' : `${ordersWaiting} for their workflow, the oldest for ${orderAge} s`,
-    ),
-    ok('webhooks pending', pending),
+    failedIf(orderAge > WAITING_TOO_LONG_SECONDS)('orders waiting', oldest(ordersWaiting, orderAge)),
+    ok('webhooks pending', oldest(webhooksPending, webhookAge)),
     // The endpoint of a seller is the seller's matter.
     ok(
       'webhooks exhausted',
@@ -210,13 +181,11 @@ function checkBacklog(backlog: Backlog, failing: string): Check[] {
   ];
 }
 
-function checkPayments({ paymentsToReverse, oldestPaymentToReverseSeconds }: PaymentBacklog): Check {
-  const age = Math.round(oldestPaymentToReverseSeconds);
-  return (age > REVERSAL_TOO_LONG_SECONDS ? failed : ok)(
-    'payments to reverse',
-    paymentsToReverse === 0 ? 'none' : `${paymentsToReverse}, the oldest for ${age} s`,
-  );
-}
+const oldest = (count: number, seconds: number): string =>
+  count === 0 ? 'none' : `${count}, the oldest for ${Math.round(seconds)} s`;
+
+const checkPayments = ({ paymentsToReverse, oldestPaymentToReverseSeconds: age }: PaymentBacklog): Check =>
+  failedIf(age > REVERSAL_TOO_LONG_SECONDS)('payments to reverse', oldest(paymentsToReverse, age));
 
 /** @param liveAccounts how many are enabled */
 function checkLender({ live }: Lenders, liveAccounts: number): Check {

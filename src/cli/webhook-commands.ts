@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import { loadAddressPolicy, loadBreakerConfig } from '../config';
+import { loadAddressPolicy } from '../config';
+import { CONSTANTS } from '../config/constants';
 import {
   accountAddressRequestSchema,
   DEFAULT_OVERLAP_SECONDS,
@@ -118,7 +119,7 @@ function addEndpoint(endpoint: Command, services: Services): void {
     });
 }
 
-const describing = ({ db, env }: Services) => ({ db: db(), breaker: loadBreakerConfig(env) });
+const describing = ({ db }: Services) => ({ db: db(), breaker: CONSTANTS.webhookBreaker });
 
 /** The endpoint as one cell. */
 const toRow = ({ endpoint, ...webhook }: WebhookEventBody): Row => ({

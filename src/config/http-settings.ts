@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HOUR, MINUTE, SECOND, bytes, httpUrl, integer, milliseconds, setting } from './setting';
+import { HOUR, SECOND, httpUrl, integer, milliseconds, setting } from './setting';
 
 /** Headers that HTTP or this API already uses. */
 const RESERVED_HEADERS =
@@ -23,51 +23,6 @@ const basePaths = z
       context.addIssue('must not contain a path twice or below another path');
     }
     return paths;
-  });
-
-const http = z
-  .object({
-    // The seller documentation promises 64 KiB.
-    maxBodyBytes: setting(
-      'MAX_BODY_BYTES',
-      bytes(65_536, 1_048_576).default(65_536),
-      'Largest request body, uncompressed.',
-    ),
-    maxHeaderBytes: setting(
-      'MAX_HEADER_BYTES',
-      bytes(4096, 1_048_576).default(16_384),
-      'Largest request line and headers together.',
-    ),
-    maxConnections: setting(
-      'MAX_CONNECTIONS',
-      integer(1, 1_000_000).default(10_000),
-      'Open connections per process. Further connections are refused.',
-    ),
-    headersTimeoutMs: setting(
-      'HEADERS_TIMEOUT_MS',
-      milliseconds(100, 10 * MINUTE).default(10 * SECOND),
-      'Time for all request headers to arrive. At most `REQUEST_TIMEOUT_MS`.',
-    ),
-    requestTimeoutMs: setting(
-      'REQUEST_TIMEOUT_MS',
-      milliseconds(100, 10 * MINUTE).default(20 * SECOND),
-      'Time for the whole request to arrive.',
-    ),
-    keepAliveTimeoutMs: setting(
-      'KEEP_ALIVE_TIMEOUT_MS',
-      milliseconds(1000, HOUR).default(65 * SECOND),
-      "Time that an idle connection stays open. Set it above the load balancer's idle timeout.",
-    ),
-    // The lower bound exceeds the longest time that a call may take.
-    stallTimeoutMs: setting(
-      'STALL_TIMEOUT_MS',
-      milliseconds(75 * SECOND, HOUR).default(90 * SECOND),
-      'Time without traffic after which a connection is closed.',
-    ),
-  })
-  .refine(({ headersTimeoutMs, requestTimeoutMs }) => headersTimeoutMs <= requestTimeoutMs, {
-    path: ['headersTimeoutMs'],
-    error: 'must be at most REQUEST_TIMEOUT_MS',
   });
 
 export const httpSettings = {
@@ -97,7 +52,13 @@ export const httpSettings = {
     integer(0, 10).default(0),
     'Number of proxies in front that append to `X-Forwarded-For`. If it is too low, all callers share one address.',
   ),
-  http,
+  http: z.object({
+    keepAliveTimeoutMs: setting(
+      'KEEP_ALIVE_TIMEOUT_MS',
+      milliseconds(1000, HOUR).default(65 * SECOND),
+      "Time that an idle connection stays open. Set it above the load balancer's idle timeout.",
+    ),
+  }),
   responseHmacHeader: setting(
     'RESPONSE_HMAC_HEADER',
     z
@@ -110,17 +71,12 @@ export const httpSettings = {
   ),
 };
 
-const perDay = (name: string, orders: number, gigabytes: number, accounts: string) =>
+const ordersPerDay = (env: string, orders: number, account: string) =>
   z.object({
     orders: setting(
-      `${name}ORDERS_PER_DAY`,
+      env,
       integer(0, 2_147_483_647, 'orders').default(orders),
-      `New orders of one ${accounts} a day (UTC), unless it has a limit of its own (\`seller update --orders-per-day\`).`,
-    ),
-    bytes: setting(
-      `${name}ORDER_BYTES_PER_DAY`,
-      bytes(0, Number.MAX_SAFE_INTEGER).default(gigabytes * 1e9),
-      'Bytes of these orders, as JSON (`seller update --bytes-per-day`).',
+      `New orders of one ${account} a day (UTC), unless it has a limit of its own (\`seller update --orders-per-day\`).`,
     ),
   });
 
@@ -128,34 +84,25 @@ const requests = () => integer(1, 1e9, 'requests');
 
 export const rateLimitSettings = {
   quotas: z.object({
-    live: perDay('', 1_000_000, 5, 'account'),
-    sandbox: perDay('SANDBOX_', 20_000, 0.2, 'sandbox account'),
+    live: ordersPerDay('ORDERS_PER_DAY', 1_000_000, 'account'),
+    sandbox: ordersPerDay('SANDBOX_ORDERS_PER_DAY', 20_000, 'sandbox account'),
   }),
   rateLimits: z.object({
-    windowMs: setting(
-      'RATE_LIMIT_WINDOW_MS',
-      milliseconds(1000, HOUR).default(10 * SECOND),
-      'Window of the limits below. Each API process counts for itself, in 2 KB of memory for each client of a window: N processes let through up to N times a limit.',
-    ),
     key: setting(
       'RATE_LIMIT_KEY',
       requests().default(1000),
-      'Limit for one seller key, unless the account has a limit of its own (`seller update --rate-limit`).',
-    ),
-    checkoutKey: setting(
-      'RATE_LIMIT_CHECKOUT_KEY',
-      requests().default(100_000),
-      'Limit for one checkout key. It serves the customers of all sellers.',
+      'Requests with one seller key in ten seconds, unless the account has a limit of its own (`seller update --rate-limit`). Each ' +
+        'API process counts for itself: N processes let through up to N times a limit.',
     ),
     address: setting(
       'RATE_LIMIT_ADDRESS',
       requests().default(1000),
-      'Limit for requests without a valid key or pay link, from one address (IPv6: one /64).',
+      'Requests without a valid key or pay link in ten seconds, from one address (IPv6: one /64).',
     ),
     payLink: setting(
       'RATE_LIMIT_PAY_LINK',
       requests().default(100),
-      'Limit for requests for one pay link from one address (IPv6: one /64). Ten times as many from all together; the browser that submitted the application has as many of its own.',
+      'Requests for one pay link in ten seconds, from one address (IPv6: one /64). Ten times as many from all together; the browser that submitted the application has as many of its own.',
     ),
   }),
 };

@@ -92,40 +92,14 @@ export const retentionSettings = {
 };
 
 export const workflowSettings = {
-  readBudgetMs: setting(
-    'READ_BUDGET_MS',
-    milliseconds(1, 10 * SECOND).default(150),
-    'Time that a read of an open order waits for Temporal before it answers from Postgres.',
-  ),
   updateTimeoutMs: setting(
     'UPDATE_TIMEOUT_MS',
     milliseconds(100, MINUTE).default(10 * SECOND),
     'Time that a cancel or a progress report waits for the workflow.',
-  ),
-  startTimeoutMs: setting(
-    'START_TIMEOUT_MS',
-    milliseconds(100, MINUTE).default(10 * SECOND),
-    'Time for a call that starts a workflow.',
   ),
   maxCachedWorkflows: setting(
     'MAX_CACHED_WORKFLOWS',
     integer(0, 100_000).default(500),
     'Workflows that a worker keeps in memory.',
   ),
-};
-
-export const backgroundSettings = {
-  background: z.object({
-    intervalMs: setting(
-      'BACKGROUND_INTERVAL_MS',
-      milliseconds(50, 10 * MINUTE).default(5 * SECOND),
-      'Pause between two searches for orders whose workflow is not started. Closed and stuck runs, unfinished checkouts ' +
-        'and old data are searched for four times less often.',
-    ),
-    startAfterMs: setting(
-      'START_AFTER_MS',
-      milliseconds(0, 10 * MINUTE).default(20 * SECOND),
-      "Time that the API has to start a new order's workflow before a worker starts it.",
-    ),
-  }),
 };

@@ -1,14 +1,9 @@
 import { z } from 'zod';
+import { CONSTANTS } from './constants';
 import { httpSettings, rateLimitSettings } from './http-settings';
 import { mailSettings } from './mail-settings';
 import { encryptionSettings, databaseSettings, processSettings } from './process-settings';
-import {
-  checkoutSettings,
-  orderSettings,
-  backgroundSettings,
-  retentionSettings,
-  workflowSettings,
-} from './order-settings';
+import { checkoutSettings, orderSettings, retentionSettings, workflowSettings } from './order-settings';
 import { createKeyRing } from '../encryption/key-ring';
 import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
@@ -24,7 +19,6 @@ export const SETTING_GROUPS = {
   Mail: z.object(mailSettings),
   Orders: z.object(orderSettings),
   Workflows: z.object(workflowSettings),
-  'Background jobs': z.object(backgroundSettings),
   Webhooks: z.object(webhookSettings),
   Retention: z.object(retentionSettings),
 };
@@ -40,7 +34,6 @@ export const settings = z.object({
   ...mailSettings,
   ...orderSettings,
   ...workflowSettings,
-  ...backgroundSettings,
   ...webhookSettings,
   ...retentionSettings,
 });
@@ -79,10 +72,21 @@ export const configSchema = settings
     path: ['api', 'publicUrl'],
     error: MUST_BE_HTTPS,
   })
-  .transform(({ addressPolicy: { allowPrivate }, ...config }) => ({
-    ...config,
-    addressPolicy: toAddressPolicy(config.production, allowPrivate),
-  }));
+  .transform(({ addressPolicy: { allowPrivate }, http, quotas, rateLimits, webhookSchedule, ...config }) => {
+    const { quotaBytes, ...constants } = CONSTANTS;
+    return {
+      ...constants,
+      ...config,
+      http: { ...constants.http, ...http },
+      quotas: {
+        live: { ...quotas.live, bytes: quotaBytes.live },
+        sandbox: { ...quotas.sandbox, bytes: quotaBytes.sandbox },
+      },
+      rateLimits: { ...constants.rateLimits, ...rateLimits },
+      webhookSchedule: { ...constants.webhookSchedule, ...webhookSchedule },
+      addressPolicy: toAddressPolicy(config.production, allowPrivate),
+    };
+  });
 
 export const toAddressPolicy = (production: boolean, allowPrivate: boolean) => ({
   allowPrivate,

@@ -20,8 +20,6 @@ export const milliseconds = (min: number, max: number) => integer(min, max, 'ms'
 /** A time in days. */
 export const days = () => integer(1, 36_600, 'days');
 
-export const bytes = (min: number, max: number) => integer(min, max, 'bytes');
-
 export const port = () => integer(0, 65_535);
 
 export const choice = <const T extends readonly string[]>(...values: T) =>

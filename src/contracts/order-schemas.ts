@@ -15,16 +15,17 @@ export const pounds = (description: string, example?: number) =>
   z.number().meta({ ...DOUBLE, ...documented(description, example) });
 
 /**
- * A string whose description names the known values. An `enum` in the document would make generated clients fail at a
- * value that was added later. The TypeScript client accepts any string too; the intersection keeps editors suggesting
- * the known values.
+ * A string with known values. An `enum` in the document would make generated clients fail at a value that was added later.
+ * The types of the TypeScript client, which are generated from the document, accept any string too, and name the values.
  */
 export const openEnum = <T extends string>(
   known: readonly [T, ...T[]],
   description: string,
   example?: T,
 ): z.ZodType<T | (string & Record<never, never>)> =>
-  z.enum(known).meta({ ...documented(description, example), override: { enum: undefined } });
+  z
+    .enum(known)
+    .meta({ ...documented(description, example), override: { enum: undefined, 'x-extensible-enum': known } });
 
 /** The values as text: `` `a`, `b` or `c` ``. */
 export function anyOf(values: readonly string[]): string {
@@ -46,7 +47,7 @@ export const orderStatus = z.enum(ORDER_STATUSES).meta({
     'CREATED: the order was created through the API. PENDING: the customer has started the signup. APPROVED: the ' +
     'customer is approved for the amount. SUCCESSFUL: the customer is funded and the seller is paid. UNSUCCESSFUL: ' +
     'the order was declined, failed, expired or was cancelled. SUCCESSFUL and UNSUCCESSFUL are final.',
-  examples: ['CREATED'],
+  examples: ['PENDING'],
 });
 
 export const actor = openEnum(ACTORS, `Who caused the change: ${anyOf(ACTORS)}. New actors may be added.`, 'checkout');
@@ -113,7 +114,7 @@ export const createdOrderSchema = z
     amount,
     reference: orderReference,
     order_url: orderUrl,
-    status: orderStatus,
+    status: orderStatus.meta({ examples: ['CREATED'] }),
     allowed_payment_terms: paymentTerms,
   })
   .meta({ id: 'CreatedOrder', description: 'A new order' });
@@ -202,7 +203,10 @@ const repaymentPromotion = promotionSchema
 export const repaymentExampleSchema = z
   .object({
     amount: pounds('The amount in pounds (GBP)', 1234.5),
-    instalments: z.array(instalmentSchema).meta({ description: 'The repayments, in the order of their due dates' }),
+    instalments: z.array(instalmentSchema).meta({
+      description: 'The repayments, in the order of their due dates',
+      examples: [[1, 2, 3].map((month) => ({ due_in_months: month, amount: 411.5 }))],
+    }),
     total_amount: pounds('The sum of the instalments in pounds (GBP)', 1234.5),
     annual_interest: pounds('Yearly interest rate in percent; omitted if the lender states none', 0).optional(),
     promotion: repaymentPromotion.optional(),

@@ -19,7 +19,7 @@ export const portalSessionSchema = z
     url: text('Redirect the person to it. It works once.', 'https://orders.example/portal/link/q8Zk…/'),
     expires_at: timestamp.meta({ description: 'When the link stops to work: ten minutes after the call' }),
     user: text('The person', 'ada@shop.example').nullable(),
-    read_only: z.boolean().meta({ description: 'True if the page can change nothing' }),
+    read_only: z.boolean().meta({ description: 'True if the page can change nothing', examples: [true] }),
   })
   .meta({ id: 'PortalSession', description: "A link to the seller's page" });
 export type PortalSessionBody = z.infer<typeof portalSessionSchema>;

@@ -18,14 +18,18 @@ import {
 } from './order-schemas';
 import { ORDER_EVENTS } from '../domain/order';
 
-export const webhookId = z.uuid().meta({ description: 'ID of the webhook, as in its header `webhook-id`' });
+export const webhookId = z.uuid().meta({
+  description: 'ID of the webhook, as in its header `webhook-id`',
+  examples: ['7d0f3c1e-5b0e-8f6a-a1d3-2f6b7f0c9e11'],
+});
 export const sequence = whole("Number of the change among the order's status changes, from 1", 1);
 export const nextAttempt = timestamp
   .nullable()
-  .meta({ description: 'When the next attempt is due; null if none is scheduled' });
+  .meta({ description: 'When the next attempt is due; null if none is scheduled', examples: [null] });
 export const contentDeletedAt = timestamp.nullable().meta({
   description:
     'When body and attempts were deleted, long after the webhook had ended; null before. It cannot be resent.',
+  examples: [null],
 });
 export const webhookState = z.enum(WEBHOOK_STATES).meta({
   id: 'WebhookState',
@@ -33,8 +37,13 @@ export const webhookState = z.enum(WEBHOOK_STATES).meta({
     'pending: not delivered yet. delivered: the endpoint accepted the webhook. exhausted: given up, because ' +
     'the schedule ended or a later webhook of the order was waiting. disabled: not sent, because the URL answered 410, or ' +
     'neither the order nor the account has a URL.',
+  examples: ['exhausted'],
 });
 
+const reason = z
+  .string()
+  .nullable()
+  .meta({ description: 'Human-readable reason, if given', examples: [null] });
 const origin = text('Scheme, host and port of the URL', 'https://shop.example');
 const lastError = text(
   'Why the webhook is not delivered: why its last attempt failed, or what it waits for. Null if it is delivered, or its ' +
@@ -59,6 +68,7 @@ export const webhookEndpointSchema = z
       description:
         'Set after five attempts in a row without a response. All webhooks to the endpoint wait then, and from this time on ' +
         'one of them is sent as a probe.',
+      examples: [null],
     }),
   })
   .meta({ id: 'WebhookEndpoint', description: 'An endpoint: the origin of your webhook URLs' });
@@ -71,14 +81,12 @@ const endpoint = webhookEndpointSchema
 export const webhookEventSchema = z
   .object({
     id: webhookId,
-    type: z
-      .literal('order.status_changed')
-      .meta({ description: 'Type of the webhook', override: { const: undefined } }),
+    type: openEnum(['order.status_changed'], 'Type of the webhook', 'order.status_changed'),
     order_id: orderId,
     reference: orderReference,
     sequence,
     state: webhookState,
-    attempts: whole('Number of attempts so far, including resends', 1),
+    attempts: whole('Number of attempts so far, including resends', 10),
     created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
     next_attempt_at: nextAttempt,
     last_error: lastError,
@@ -90,10 +98,14 @@ export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
 
 export const signedWebhookSchema = webhookEventSchema
   .extend({
-    request_headers: z
-      .record(z.string(), z.string())
-      .meta({ description: 'The headers of an attempt now, with its signature', examples: [{ 'webhook-id': 'a' }] }),
-    request_body: text('The exact body of every attempt, which the signature covers'),
+    request_headers: z.record(z.string(), z.string()).meta({
+      description: 'The headers of an attempt now, with its signature',
+      examples: [{ 'webhook-id': '7d0f3c1e-5b0e-8f6a-a1d3-2f6b7f0c9e11', 'webhook-signature': 'v1,K5oZ…' }],
+    }),
+    request_body: text(
+      'The exact body of every attempt, which the signature covers',
+      '{"type":"order.status_changed",…}',
+    ),
   })
   .meta({ id: 'SignedWebhook', description: 'A webhook as the service sends it' });
 export type SignedWebhookBody = z.infer<typeof signedWebhookSchema>;
@@ -101,33 +113,36 @@ export type SignedWebhookBody = z.infer<typeof signedWebhookSchema>;
 export const webhookSelectionSchema = z
   .object({
     state: webhookState.nullable().meta({ description: 'State of the webhooks; null for any' }),
-    order_id: orderId.nullable().meta({ description: 'Order of the webhooks; null for any' }),
-    created_from: timestamp.nullable().meta({ description: 'Time of the oldest webhook; null for any' }),
+    order_id: orderId.nullable().meta({ description: 'Order of the webhooks; null for any', examples: [null] }),
+    created_from: timestamp
+      .nullable()
+      .meta({ description: 'Time of the oldest webhook; null for any', examples: [null] }),
     created_before: timestamp.meta({ description: 'The webhooks are older than this' }),
   })
   .meta({ id: 'WebhookSelection', description: 'The webhooks that are resent' });
 export type WebhookSelectionBody = z.infer<typeof webhookSelectionSchema>;
 
 export const attemptFields = {
-  status: whole('HTTP status; null if no response was received', 200).nullable(),
-  error: text(`Kind of failure: ${anyOf(ATTEMPT_ERRORS)}; null if the attempt succeeded`).nullable(),
-  error_detail: text('Human-readable explanation of the failure').nullable(),
-  address: text('IP address of the endpoint').nullable(),
+  status: whole('HTTP status; null if no response was received', 503).nullable(),
+  error: text(`Kind of failure: ${anyOf(ATTEMPT_ERRORS)}; null if the attempt succeeded`, 'http_status').nullable(),
+  error_detail: text('Human-readable explanation of the failure', 'answered 503').nullable(),
+  address: text('IP address of the endpoint', '192.0.2.7').nullable(),
   duration_ms: whole('Duration in milliseconds', 84),
-  connected_ms: whole('Milliseconds until DNS, TCP and TLS were complete', 84).nullable(),
-  headers_ms: whole('Milliseconds until the response headers were received', 84).nullable(),
-  response_body: text('The first KiB of the response body'),
+  connected_ms: whole('Milliseconds until DNS, TCP and TLS were complete', 21).nullable(),
+  headers_ms: whole('Milliseconds until the response headers were received', 83).nullable(),
+  response_body: text('The first KiB of the response body', 'busy'),
   static_headers: z.boolean().meta({
     description: 'True if the request had your static headers. False if you have none, or they are for another origin.',
+    examples: [false],
   }),
 };
 
 export const webhookTestResultSchema = z
   .object({
     webhook_id: webhookId,
-    delivered: z.boolean().meta({ description: 'True if the endpoint returned a 2xx status' }),
+    delivered: z.boolean().meta({ description: 'True if the endpoint returned a 2xx status', examples: [false] }),
     ...attemptFields,
-    request_body: text('The exact body that was signed and sent'),
+    request_body: text('The exact body that was signed and sent', '{"type":"webhook.test",…}'),
   })
   .meta({ id: 'WebhookTestResult', description: 'The result of a test of a webhook endpoint' });
 export type WebhookTestResult = z.infer<typeof webhookTestResultSchema>;
@@ -167,7 +182,6 @@ export const rotatedSecretSchema = z
   .meta({ id: 'RotatedWebhookSecret', description: 'A new webhook secret' });
 export type RotatedSecretBody = z.infer<typeof rotatedSecretSchema>;
 
-const reason = text('Human-readable reason, if given').nullable();
 const EVENTS = `${anyOf(['created', ...ORDER_EVENTS])}. New events may be added.`;
 const event = text(`The event that was requested: ${EVENTS}`, 'signup_started');
 
@@ -188,7 +202,9 @@ const changeEntrySchema = z
     type: z.literal('change'),
     at: timestamp,
     event: text(`The event that caused the change: ${EVENTS}`, 'signup_started'),
-    from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
+    from: orderStatus
+      .nullable()
+      .meta({ description: 'Status before the change; null for the creation of the order', examples: ['CREATED'] }),
     to: orderStatus,
     actor,
     channel,
@@ -196,7 +212,7 @@ const changeEntrySchema = z
     payment_term: paymentTerm.nullable().meta({
       description: 'How the customer pays, if it was reported with the event',
     }),
-    version: whole('Number of the change, from 1'),
+    version: whole('Number of the change, from 1', 2),
     webhook: timelineWebhook.nullable().meta({ description: 'The webhook for the change; null if there is none' }),
   })
   .meta({ id: 'TimelineChange', description: 'A change' });
@@ -219,9 +235,10 @@ const attemptEntrySchema = z
     at: timestamp,
     webhook_id: webhookId,
     sequence,
-    attempt: whole('Number of the attempt, from 1, including resends'),
+    attempt: whole('Number of the attempt, from 1, including resends', 1),
     resend: z.boolean().meta({
       description: 'True for a requested resend, which is not part of the retry schedule',
+      examples: [false],
     }),
     origin: origin.nullable().meta({ description: 'Origin of the URL that was called' }),
     ...attemptFields,
@@ -244,15 +261,15 @@ export const orderStatusChangedSchema = z
     data: z
       .object({
         order: orderSchema.meta({ description: 'The order immediately after the change' }),
-        previous_status: orderStatus,
+        previous_status: orderStatus.meta({ examples: ['CREATED'] }),
         event: openEnum(
           ORDER_EVENTS,
           `What changed the status: ${anyOf(ORDER_EVENTS)}. New events may be added.`,
-          'approved',
+          'signup_started',
         ),
-        sequence: whole("Number of this change among the order's status changes: 1, 2, 3, …", 2).min(1),
+        sequence: whole("Number of this change among the order's status changes: 1, 2, 3, …", 1).min(1),
         actor,
-        reason: text('Human-readable reason for the change, if given').nullable(),
+        reason,
       })
       .meta({ id: 'OrderStatusChangedData' }),
   })

@@ -37,6 +37,15 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
   return backlog;
 }
 
+/** Finds the sellers with the most exhausted webhooks of the last seven days. */
+export async function findFailingSellers(db: DbClient): Promise<{ sellerId: string; exhausted: number }[]> {
+  const { rows } = await db.query<{ sellerId: string; exhausted: number }>(
+    `select seller_id as "sellerId", count(*)::integer as exhausted from webhook_event
+     where state = 'exhausted' and created_at > now() - interval '7 days' group by 1 order by 2 desc limit 10`,
+  );
+  return rows;
+}
+
 const ageOf = (table: string, column: string, condition: string): string =>
   `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;
 

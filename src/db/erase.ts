@@ -74,7 +74,8 @@ export async function eraseSeller(client: DbClient, sellerId: string): Promise<v
     `with keys as (update api_key set revoked_at = coalesce(revoked_at, now()), label = null where seller_id = $1),
        secrets as (delete from webhook_secret where seller_id = $1),
        tests as (delete from webhook_test where seller_id = $1),
-       sessions as (delete from portal_session where seller_id = $1)
+       sessions as (delete from portal_session where seller_id = $1),
+       notices as (delete from endpoint_notice where seller_id = $1)
      update seller set disabled_at = coalesce(disabled_at, now()), default_redirect_url = null,
        default_cancel_url = null, webhook_headers = null, webhook_url = null, webhook_replaces = '{}' where id = $1`,
     [sellerId],

@@ -89,56 +89,29 @@ export async function findWaitingOrders(db: DbClient, ageMs: number, limit: numb
   return rows.map(({ id }) => id);
 }
 
-/** SQL: true for an order `o` for which its workflow has something to do: it is open, or has a pending webhook. */
-const LEFT_TO_DO = `(status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
-  or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`;
-
-/** True if a workflow has something to do for the order. False if the order waits for `reconcile`. */
+/** True if the order is open or has a pending webhook. False if it waits for `reconcile`. */
 export async function isLeftToDo(db: DbClient, orderId: string): Promise<boolean> {
   const { rowCount } = await db.query(
-    `select from orders o where id = $1 and behind_version is null and ${LEFT_TO_DO}`,
+    `select from orders o where id = $1 and behind_version is null and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+       or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`,
     [orderId],
   );
   return rowCount === 1;
 }
 
-/** Finds the next orders by their ids for which a workflow has something to do. Reads no other order. */
+/** Before every id. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Finds the next orders by their ids that have something to do, or wait for `reconcile`. Reads no other order. */
 export async function findLeftToDo(db: DbClient, after: string, limit: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `(select id from orders where id > $1 and status not in ('SUCCESSFUL', 'UNSUCCESSFUL') order by id limit $2)
      union (select order_id from webhook_event where order_id > $1 and state = 'pending' order by order_id limit $2)
+     union (select id from orders where id > $1 and behind_version is not null order by id limit $2)
      order by id limit $2`,
     [after, limit],
   );
   return rows.map(({ id }) => id);
-}
-
-/** Returns those of some orders for which nothing is left to do. */
-export async function findDone(db: DbClient, ids: readonly string[]): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>(
-    `select id from orders o where id = any($1::uuid[]) and not ${LEFT_TO_DO}`,
-    [ids],
-  );
-  return rows.map(({ id }) => id);
-}
-
-/**
- * Finds orders for which something is left to do, or that wait for `reconcile`, among the next orders by their ids.
- * @param limit how many orders are searched: nearly all may be closed
- * @returns `last`: the id to continue after; undefined at the end
- */
-export async function findOrdersToCompare(
-  db: DbClient,
-  { sellerId, after }: { sellerId?: string | undefined; after?: string | undefined },
-  limit: number,
-): Promise<{ ids: string[]; last: string | undefined }> {
-  const { rows } = await db.query<{ id: string; isSelected: boolean }>(
-    `select id, ($1::uuid is null or seller_id = $1)
-       and (behind_version is not null or ${LEFT_TO_DO}) as "isSelected"
-     from (select * from orders where $2::uuid is null or id > $2 order by id limit $3) o order by id`,
-    [sellerId, after, limit],
-  );
-  return { ids: rows.filter(({ isSelected }) => isSelected).map(({ id }) => id), last: rows.at(-1)?.id };
 }
 
 /** @param sellerId if given, only this seller's order is found */

@@ -79,7 +79,8 @@ export async function schemaVersion(db: DbClient): Promise<string> {
   return (await readApplied(db)).at(-1) ?? 'none';
 }
 
-async function readApplied(db: DbClient): Promise<string[]> {
+/** The names of the migrations that are applied, in their order. */
+export async function readApplied(db: Pick<pg.Client, 'query'>): Promise<string[]> {
   try {
     const { rows } = await db.query<{ name: string }>('select name from public.schema_migration order by name');
     return rows.map(({ name }) => name);

@@ -1,8 +1,6 @@
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runner, type MigrationBuilder } from 'node-pg-migrate';
 import pg from 'pg';
-import { MIGRATIONS_FOLDER, readMigrations } from './migrations';
+import { type Migration, MIGRATIONS_FOLDER, readApplied, readMigrations } from './migrations';
 import './pool';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -10,14 +8,17 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const LOCK_TIMEOUT_MS = 1000;
 const RETRY_MS = 2000;
 const LOCK_NOT_AVAILABLE = '55P03';
+/** An advisory lock: one process migrates. Asked for without waiting, because a waiting statement blocks `concurrently`. */
+const LOCK = 'select pg_try_advisory_lock(4711, 11) as locked';
 
 /** Overrides the timeouts of the server, database and role: a migration may take any time. */
 const REMOVE_TIMEOUTS = `select set_config(name, '0', false) from pg_settings where name in
   ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`;
 
-/** node-pg-migrate logs whole files. The thrown error is enough. */
+const CREATE_TABLE =
+  'create table if not exists public.schema_migration (name text primary key, applied_at timestamptz not null default now())';
+
 const ignore = (): void => undefined;
-const SILENT = { info: ignore, warn: ignore, error: ignore };
 
 interface MigrateOptions {
   /** Default: the migrations of this build. */
@@ -45,64 +46,40 @@ export async function migrate(
   });
   // A lost connection also rejects the query; without a listener it would end the process.
   client.on('error', ignore);
-  const begun = new Set<string>();
   try {
     await client.connect();
     await client.query(REMOVE_TIMEOUTS);
-    while (!(await applyMigrations(client, folder, begun, onBusy))) await delay(RETRY_MS);
-    return [...begun];
+    while (!(await client.query<{ locked: boolean }>(LOCK)).rows[0]?.locked) {
+      onBusy(new Error('another migration is already running'));
+      await delay(RETRY_MS);
+    }
+    await client.query(CREATE_TABLE);
+    const applied = await readApplied(client);
+    const missing = (await readMigrations(folder)).filter(({ name }) => !applied.includes(name));
+    const [first] = missing;
+    if (first && first.name < (applied.at(-1) ?? ''))
+      throw new Error(`${first.name}.sql sorts before ${applied.at(-1)}, which is applied`);
+    for (const migration of missing) while (!(await apply(client, migration, onBusy))) await delay(RETRY_MS);
+    return missing.map(({ name }) => name);
   } finally {
     // Ends an open transaction and releases the lock.
     await client.end();
   }
 }
 
-/**
- * @param begun gets the name of each migration that is tried
- * @returns false if they have to be tried again. Those before the last one in `begun` are applied
- */
-async function applyMigrations(
-  client: pg.Client,
-  folder: string,
-  begun: Set<string>,
-  onBusy: (error: Error) => void,
-): Promise<boolean> {
-  let current: string | undefined;
-  const units = (await readMigrations(folder)).map(({ name, sql, transactional }) => {
-    const file = path.join(folder, `${name}.sql`);
-    const up = (steps: MigrationBuilder) => {
-      current = name;
-      begun.add(name);
-      if (transactional) steps.sql(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-      else steps.noTransaction();
-      steps.sql(sql);
-    };
-    return { id: file, filePaths: [file], actions: { up, down: false as const } };
-  });
+/** @returns false if the migration did not get a lock in time, and has to be tried again */
+async function apply(client: pg.Client, { name, sql, transactional }: Migration, onBusy: (error: Error) => void) {
   try {
-    await runner({
-      dbClient: client,
-      dir: folder,
-      direction: 'up',
-      migrationsTable: 'schema_migration',
-      singleTransaction: false,
-      migrationLoaderStrategies: [{ extensions: ['.sql'], loader: () => Promise.resolve(units) }],
-      logger: SILENT,
-    });
+    if (transactional) await client.query(`begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await client.query(sql);
+    await client.query('insert into public.schema_migration (name) values ($1)', [name]);
+    if (transactional) await client.query('commit');
     return true;
-  } catch (error) {
-    const { message } = error as Error;
-    const explained = new Error(current === undefined ? message : `${current}.sql: ${message}`, { cause: error });
-    if (!isBusy(error)) throw explained;
+  } catch (cause) {
+    const error = new Error(`${name}.sql: ${(cause as Error).message}`, { cause });
+    if (!(cause instanceof pg.DatabaseError && cause.code === LOCK_NOT_AVAILABLE)) throw error;
     await client.query('rollback');
-    onBusy(explained);
+    onBusy(error);
     return false;
   }
-}
-
-/** True if a migration did not get a lock in time, or another process migrates: two can start at once. */
-function isBusy(error: unknown): boolean {
-  return error instanceof pg.DatabaseError
-    ? error.code === LOCK_NOT_AVAILABLE
-    : /^Another migration is already running/.test((error as Error).message);
 }

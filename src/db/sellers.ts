@@ -1,5 +1,5 @@
 import type { Pricing } from '../domain/order';
-import { createKey, keyDigest } from './api-keys';
+import { keyDigest } from './api-keys';
 import type { DbClient } from './pool';
 import { type Columns, selectionOf } from './statement';
 
@@ -104,16 +104,6 @@ export async function setDisabled(db: DbClient, id: string, disabled: boolean): 
     id,
     disabled,
   ]);
-}
-
-/** @returns the key, which cannot be read again: only its digest is stored */
-export async function createSellerKey(db: DbClient, sellerId: string): Promise<string> {
-  return (await createKey(db, { kind: 'seller', sellerId })).key;
-}
-
-/** @returns a key for the checkout flow, which serves the orders of all sellers */
-export async function createCheckoutKey(db: DbClient): Promise<string> {
-  return (await createKey(db, { kind: 'checkout' })).key;
 }
 
 /** Finds the owner of a key. A key that is unknown or revoked has none, and neither has a key of a disabled seller. */

@@ -1,4 +1,4 @@
-import type { AttemptResult, WebhookState, WebhookTest } from '../domain/webhook';
+import type { AttemptResult, WebhookState } from '../domain/webhook';
 import { endpointStateOf, originOf, webhookUrlOf } from '../domain/webhook-endpoint';
 import type { DbClient } from './pool';
 import { type EncryptedCredentials, credentialsOf } from './secrets';
@@ -164,8 +164,19 @@ export async function endUnsent(db: DbClient, webhookId: string, state: 'exhaust
   return rowCount === 1;
 }
 
+export interface StoredWebhookTest {
+  sellerId: string;
+  webhookId: string;
+  url: string;
+  /** In the webhook, so that a repeated attempt has the same content. */
+  createdAt: Date;
+}
+
 /** Stores a test webhook for the worker that sends it, and deletes old ones: no call waits for them any more. */
-export async function insertWebhookTest(db: DbClient, { webhookId, sellerId, url }: WebhookTest): Promise<void> {
+export async function insertWebhookTest(
+  db: DbClient,
+  { webhookId, sellerId, url }: Omit<StoredWebhookTest, 'createdAt'>,
+): Promise<void> {
   await db.query(
     `with deleted as (delete from webhook_test where created_at < now() - interval '10 minutes')
      insert into webhook_test (id, seller_id, url) values ($1, $2, $3)`,
@@ -173,9 +184,9 @@ export async function insertWebhookTest(db: DbClient, { webhookId, sellerId, url
   );
 }
 
-export async function findWebhookTest(db: DbClient, webhookId: string): Promise<WebhookTest | undefined> {
-  const { rows } = await db.query<WebhookTest>(
-    'select id as "webhookId", seller_id as "sellerId", url from webhook_test where id = $1',
+export async function findWebhookTest(db: DbClient, webhookId: string): Promise<StoredWebhookTest | undefined> {
+  const { rows } = await db.query<StoredWebhookTest>(
+    'select id as "webhookId", seller_id as "sellerId", url, created_at as "createdAt" from webhook_test where id = $1',
     [webhookId],
   );
   return rows[0];

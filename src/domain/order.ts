@@ -60,10 +60,6 @@ export function isFinal(status: OrderStatus): boolean {
   return status === 'SUCCESSFUL' || status === 'UNSUCCESSFUL';
 }
 
-export function isProgressEvent(value: unknown): value is ProgressEvent {
-  return PROGRESS_EVENTS.includes(value as ProgressEvent);
-}
-
 /** Orders expire at most this long after now: a year, also one with a leap day. */
 export const MAX_EXPIRY_DAYS = 366;
 

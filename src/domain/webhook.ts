@@ -38,13 +38,6 @@ export interface AttemptResult {
   hasStaticHeaders: boolean;
 }
 
-/** A test webhook to send. */
-export interface WebhookTest {
-  sellerId: string;
-  webhookId: string;
-  url: string;
-}
-
 /** The webhooks of a resend of many. */
 export interface WebhookSelection {
   sellerId?: string | undefined;

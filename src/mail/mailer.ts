@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
+import type { Logger } from 'pino';
 import type { Db } from '../db/pool';
 import type { Mail } from './mail';
 import { keepMail } from './sandbox-mails';
@@ -17,15 +18,7 @@ export interface MailAccounts {
 }
 
 /** The mail was not sent. The message quotes neither the mail nor its receiver: Temporal's history keeps it. */
-export class MailNotSent extends Error {
-  /** @param isFinal true if the mail server refuses the receiver, so that it is pointless to try again */
-  constructor(
-    message: string,
-    readonly isFinal = false,
-  ) {
-    super(message);
-  }
-}
+export class MailNotSent extends Error {}
 
 interface MailSettings {
   production: boolean;
@@ -41,15 +34,18 @@ export const mailAccountsOf = ({ production, mail: { url } }: MailSettings): Mai
   live: url !== undefined,
 });
 
-/** Sends a mail, or keeps it for a sandbox account. @throws MailNotSent */
+/**
+ * Sends a mail, or keeps it for a sandbox account. Resolves also if the mail server refuses the receiver, because it is
+ * pointless to try again. @throws MailNotSent
+ */
 export type SendMail = (mail: Mail) => Promise<void>;
 
-export function createMailer({ mail: { url, from } }: Pick<MailSettings, 'mail'>, db: Db): SendMail {
+export function createMailer({ mail: { url, from } }: Pick<MailSettings, 'mail'>, db: Db, log: Logger): SendMail {
   const transport = url === undefined ? undefined : createSmtp(url);
   const domain = from?.split('@')[1];
   let sending = 0;
   return async (mail) => {
-    const { id, account, fromName, to, replyTo, subject, text, html } = mail;
+    const { id, account, orderId, fromName, to, replyTo, subject, text, html } = mail;
     if (account.sandbox) return keepMail(db, mail);
     if (!transport || from === undefined) throw new MailNotSent('MAIL_URL is not set');
     if (sending >= MAILS_AT_ONCE) throw new MailNotSent(`${MAILS_AT_ONCE} other mails are being sent`);
@@ -66,7 +62,9 @@ export function createMailer({ mail: { url, from } }: Pick<MailSettings, 'mail'>
         ...{ subject, text, html },
       });
     } catch (error) {
-      throw notSent(error);
+      const reason = describe(error);
+      log.warn({ order_id: orderId, mail: id, reason }, 'a mail was not sent');
+      if (!isRefusal(error)) throw new MailNotSent(reason);
     } finally {
       sending -= 1;
     }
@@ -86,11 +84,16 @@ function createSmtp(url: string) {
   });
 }
 
+type SmtpError = Partial<Record<'code' | 'command', string>> & { responseCode?: number };
+
 /** Without the texts of the library and the server, which quote addresses. */
-function notSent(error: unknown): MailNotSent {
-  const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
+function describe(error: unknown): string {
+  const { code, command, responseCode } = error as SmtpError;
   const what = [code, command, responseCode].filter((part) => part !== undefined).join(' ');
-  return new MailNotSent(`the mail server did not take the mail: ${what}`, isRefusal(command, responseCode));
+  return `the mail server did not take the mail: ${what}`;
 }
 
-const isRefusal = (command: string | undefined, code = 0): boolean => command === 'RCPT TO' && code >= 500;
+function isRefusal(error: unknown): boolean {
+  const { command, responseCode = 0 } = error as SmtpError;
+  return command === 'RCPT TO' && responseCode >= 500;
+}

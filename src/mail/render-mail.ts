@@ -26,7 +26,7 @@ export function renderMail({ subject, parts, link, footer }: MailContent): {
   };
 }
 
-/** Tables and inline styles: mail programs support little else. */
+/** Inline styles: mail programs support little else. */
 function document(subject: string, parts: MailContent['parts'], link: MailContent['link'], footer: string): Html {
   const shown = parts.map((part) =>
     typeof part === 'string'
@@ -49,33 +49,19 @@ function document(subject: string, parts: MailContent['parts'], link: MailConten
         <title>${subject}</title>
       </head>
       <body style="margin:0;padding:16px;background:#f3f4f6">
-        <table role="presentation" width="100%" cellpadding="0" cellspacing="0">
-          <tr>
-            <td align="center">
-              <table
-                role="presentation"
-                width="100%"
-                cellpadding="0"
-                cellspacing="0"
-                style="max-width:560px;background:#ffffff"
-              >
-                <tr>
-                  <td style="padding:24px;font:16px/1.5 Arial,sans-serif;color:#16181d;overflow-wrap:anywhere">
-                    ${shown}
-                    <p style="margin:24px 0">
-                      <a
-                        href="${link.url}"
-                        style="display:inline-block;padding:12px 20px;background:#1f4f8f;color:#ffffff;text-decoration:none"
-                        >${link.text}</a
-                      >
-                    </p>
-                    <p style="margin:0;font-size:13px;color:#565d69">${footer}</p>
-                  </td>
-                </tr>
-              </table>
-            </td>
-          </tr>
-        </table>
+        <div
+          style="max-width:560px;margin:0 auto;padding:24px;background:#ffffff;font:16px/1.5 Arial,sans-serif;color:#16181d;overflow-wrap:anywhere"
+        >
+          ${shown}
+          <p style="margin:24px 0">
+            <a
+              href="${link.url}"
+              style="display:inline-block;padding:12px 20px;background:#1f4f8f;color:#ffffff;text-decoration:none"
+              >${link.text}</a
+            >
+          </p>
+          <p style="margin:0;font-size:13px;color:#565d69">${footer}</p>
+        </div>
       </body>
     </html>`;
 }

@@ -58,7 +58,7 @@ export async function createOrder(
     return earlier;
   }
   deps.quotas.count(seller.id, facts);
-  for (const change of order.changes) reportChange(deps.log, order.id, change);
+  for (const change of order.changes) reportChange(deps.log, order, change);
   // After the response is written, which the call to Temporal would delay.
   setImmediate(() => deps.starter.start(order));
   return { body, replayed: false };
@@ -76,7 +76,7 @@ export async function replayOrder(
 ): Promise<CreatedOrder | undefined> {
   const stored = idempotency && (await findIdempotencyKey(db, seller.id, idempotency.key));
   if (!stored) return undefined;
-  if (!isDigestOf(idempotency.body, stored.requestDigest)) throw new Problem('idempotency_key_reused');
+  if (!toRequestDigest(idempotency.body).equals(stored.requestDigest)) throw new Problem('idempotency_key_reused');
   return { body: stored.response, replayed: true };
 }
 
@@ -113,29 +113,11 @@ function referenceInProgress(cause: unknown): Problem {
   );
 }
 
-/** The first byte of a digest, so that a change of the digest can still compare older ones. */
-const DIGEST_VERSION = 1;
-
-/** Digest of a body as a JSON value, whose keys may be in any order. It begins with the size, which is quick to compare. */
+/** Digest of a body as a JSON value, whose keys may be in any order. */
 export function toRequestDigest(body: unknown): Buffer {
-  return Buffer.concat([
-    sizeOf(body),
-    createHash('sha256')
-      .update(JSON.stringify(sortKeys(body)))
-      .digest(),
-  ]);
-}
-
-function isDigestOf(body: unknown, digest: Buffer): boolean {
-  const size = sizeOf(body);
-  return size.equals(digest.subarray(0, size.length)) && toRequestDigest(body).equals(digest);
-}
-
-/** The version of the digest and, in four bytes, the length of the body without spaces. */
-function sizeOf(body: unknown): Buffer {
-  const size = Buffer.of(DIGEST_VERSION, 0, 0, 0, 0);
-  size.writeUInt32BE(JSON.stringify(body).length, 1);
-  return size;
+  return createHash('sha256')
+    .update(JSON.stringify(sortKeys(body)))
+    .digest();
 }
 
 function sortKeys(value: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
+import type { RepaymentExampleBody } from '../contracts/order-schemas';
 import type { Db } from '../db/pool';
 import type { Order, OrderState } from '../domain/order';
 import type { BreakerOptions } from '../domain/webhook-endpoint';
@@ -31,6 +32,11 @@ export interface OrderDependencies {
    * hosted checkout answers; always undefined if the operator has another checkout.
    */
   checkoutObstacle: (order: Pick<Order, 'sandbox' | 'allowedPaymentTerms'>) => string | undefined;
+  /**
+   * The repayments of an amount for customers of a seller, before any order exists; the hosted checkout answers.
+   * @throws Problem `not_found` without such a seller or its lender, `invalid_request` above the account's maximum
+   */
+  repaymentExample: (sellerId: string, amountPence: number) => Promise<RepaymentExampleBody>;
   expiresAfterMs: number | undefined;
   log: Logger;
 }

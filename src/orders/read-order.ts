@@ -3,7 +3,7 @@ import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
 import { type Order, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
-import { trackFailures } from '../telemetry/metrics';
+import { trackBreaker } from '../telemetry/metrics';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import type { OrderDependencies } from './dependencies';
 
@@ -67,7 +67,7 @@ export function createWorkflowReader(
     halfOpenAfter: BREAK_MS,
     breaker: new ConsecutiveBreaker(FAILURES_BEFORE_BREAK),
   });
-  breaker.onFailure(trackFailures('workflow_reader', () => breaker.state !== CircuitState.Closed));
+  trackBreaker('workflow_reader', () => Number(breaker.state !== CircuitState.Closed));
   return (orderId) => breaker.execute(() => workflows.query(orderId, budgetMs)).catch(() => undefined);
 }
 

@@ -1,5 +1,5 @@
 import { toStatusWebhook } from '../contracts/webhook-mapper';
-import { type StoredOrder, findOrder, findOrdersById, findOrdersToCompare, isLeftToDo } from '../db/find-orders';
+import { type StoredOrder, FIRST_ID, findLeftToDo, findOrder, findOrdersById, isLeftToDo } from '../db/find-orders';
 import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
 import { clearRowBehind, commitChange } from '../db/save-order';
@@ -7,8 +7,8 @@ import { findPendingWebhooks } from '../db/webhook-events';
 import { type OrderChange, type Order, type OrderState, isFinal, withChange } from '../domain/order';
 import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflow-client';
 
-/** Orders among which one statement searches. */
-const PAGE = 1000;
+/** Orders that one statement reads. */
+const PAGE = 500;
 /** For one call about one order: a server that has just been restored can be slow. */
 const TIMEOUT_MS = 10_000;
 /** The API or a worker starts the workflow of a new order within this time. */
@@ -64,14 +64,14 @@ export async function* reconcile(
   selection: { sellerId?: string | undefined },
 ): AsyncGenerator<Difference | undefined> {
   const compared = new Set<string>();
-  for (let after: string | undefined; ;) {
-    const { ids, last } = await findOrdersToCompare(db, { ...selection, after }, PAGE);
+  for (let after: string | undefined = FIRST_ID; after !== undefined;) {
+    const ids: string[] = await findLeftToDo(db, after, PAGE);
+    after = ids.at(-1);
     for (const row of await findOrdersById(db, ids)) {
+      if (selection.sellerId !== undefined && row.sellerId !== selection.sellerId) continue;
       compared.add(row.id);
       yield await compareTwice(db, workflows, row.id, row);
     }
-    after = last;
-    if (after === undefined) break;
   }
   for await (const { orderId } of workflows.listOpen(selection)) {
     if (!compared.has(orderId)) yield await compareTwice(db, workflows, orderId, await findOrder(db, orderId));
@@ -106,8 +106,7 @@ async function compare(
   if (!row) return run && differ('row_missing', saved);
   if (saved && !continues(row.changes, saved.changes)) return differ('different', saved);
   if (saved && saved.version > row.version) return differ('row_behind', saved);
-  // The cancel of a closed order is not the workflow's, which only delivers what is pending.
-  const isBehind = (saved && saved.version < row.version && !isFinal(saved.status)) || row.behindVersion !== null;
+  const isBehind = (saved && saved.version < row.version) || row.behindVersion !== null;
   if (!run?.isRunning) return (await needsRun(db, row)) ? differ('not_running', saved) : undefined;
   if (isBehind) return differ('workflow_behind', saved);
   const isIdle = !run.isDelivering && (await findPendingWebhooks(db, orderId)).length > 0;

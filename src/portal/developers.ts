@@ -5,6 +5,7 @@ import {
   accountAddressRequestSchema,
   webhookHeadersRequestSchema,
 } from '../contracts/webhook-request-schemas';
+import { validate } from '../contracts/field-errors';
 import { Problem } from '../contracts/problem';
 import { type Html, html } from '../html/html';
 import { type ListedKey, createApiKey, listApiKeys, revokeApiKey } from '../orders/api-keys';
@@ -17,8 +18,7 @@ import {
   setWebhookHeaders,
 } from '../orders/webhook-endpoint';
 import type { PortalPage, Routes, Visit } from './context';
-import { linesOf, parse } from './fields';
-import { form, time } from './layout';
+import { field, form, select, time } from './layout';
 
 const newKeySchema = z.object({ label: printableText(100) });
 
@@ -41,7 +41,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
           <ul class="rows">
             ${keys.map((key) => keyRow(visit, key))}
           </ul>
-          ${form(visit, '/developers/keys/', field('label', 'What the new key is for', '', 'Such as “web shop”.', 'Create a key'))}
+          ${form(visit, '/developers/keys/', KEY_FIELDS)}
         </section>
         <section aria-labelledby="address">
           <h2 id="address">Webhook address</h2>
@@ -58,8 +58,8 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
           <p>It signs your webhooks. The new one is shown once.</p>
           ${form(visit, '/developers/secret/', SECRET_FIELDS)}
         </section>
-        <section aria-labelledby="headers">
-          <h2 id="headers">Static headers</h2>
+        <section aria-labelledby="static-headers">
+          <h2 id="static-headers">Static headers</h2>
           <p>
             ${
               headers === undefined || headers.names.length === 0
@@ -76,7 +76,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     '/developers/keys',
     'key create',
     async (visit, { label }) => {
-      const key = await createApiKey(deps, visit.session.seller.id, parse(newKeySchema, { label }).label);
+      const key = await createApiKey(deps, visit.session.seller.id, validate(newKeySchema, { label }).label);
       return shownOnce(visit, 'Your new API key', key);
     },
     ({ label }) => ({ label }),
@@ -105,7 +105,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     '/developers/address',
     'webhook-endpoint set',
     async ({ session }, { url = '', replaces }) => {
-      const { data } = parse(addressSchema, { data: { url: url.trim() || null, replaces: linesOf(replaces) } });
+      const { data } = validate(addressSchema, { data: { url: url.trim() || null, replaces: linesOf(replaces) } });
       await setWebhookEndpoint(deps, session.seller.id, data);
       return '/webhooks/?done=address';
     },
@@ -136,13 +136,20 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
         const [, name = line, value = ''] = /^([^:]*):(.*)$/.exec(line) ?? [];
         return { name: name.trim(), value: value.trim() };
       });
-      const { data } = parse(headersSchema, { data: { origin: origin.trim(), headers: given } });
+      const { data } = validate(headersSchema, { data: { origin: origin.trim(), headers: given } });
       await setWebhookHeaders(deps, session.seller.id, data);
       return '/developers/?done=headers';
     },
     ({ origin }) => ({ origin }),
   );
 }
+
+/** The lines of a text area that are not empty. */
+const linesOf = (text = ''): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 
 function keyRow(visit: Visit, { id, startsWith, label, createdAt, lastUsedAt }: ListedKey): Html {
   const used = lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt.toISOString())}`;
@@ -165,53 +172,41 @@ function shownOnce(visit: Visit, title: string, secret: string, note: Html | str
   };
 }
 
-function field(name: string, label: string, value: string, hint: string, button: string): Html {
-  return html`<div class="field">
-      <label for="${name}">${label}</label>
-      <p class="hint" id="${name}-hint">${hint}</p>
-      <input id="${name}" name="${name}" value="${value}" aria-describedby="${name}-hint" required />
-    </div>
-    <button>${button}</button>`;
-}
+const KEY_FIELDS = html`${field({
+    name: 'label',
+    label: 'What the new key is for',
+    hint: 'Such as “web shop”.',
+    required: true,
+  })} <button>Create a key</button>`;
 
-function addressFields(url: string | null, replaces: readonly string[]): Html {
-  return html`<div class="field">
-      <label for="url">Address for orders that name none</label>
-      <p class="hint" id="url-hint">Empty: their webhooks are not sent.</p>
-      <input id="url" name="url" type="url" inputmode="url" value="${url}" aria-describedby="url-hint" />
-    </div>
-    <div class="field">
-      <label for="replaces">Addresses that it replaces</label>
-      <p class="hint" id="replaces-hint">
-        One in each line: a whole address, or an origin such as https://old-shop.example. Webhooks of existing orders go
-        to the address above too.
-      </p>
-      <textarea id="replaces" name="replaces" rows="3" aria-describedby="replaces-hint">
-${replaces.join('\n')}</textarea>
-    </div>
-    <button>Save</button>`;
-}
+const addressFields = (url: string | null, replaces: readonly string[]): Html =>
+  html`${field({
+      name: 'url',
+      label: 'Address for orders that name none',
+      hint: 'Empty: their webhooks are not sent.',
+      type: 'url',
+      value: url,
+    })}
+    ${field({
+      name: 'replaces',
+      label: 'Addresses that it replaces',
+      hint:
+        'One in each line: a whole address, or an origin such as https://old-shop.example. Webhooks of existing orders ' +
+        'go to the address above too.',
+      type: 'lines',
+      value: replaces.join('\n'),
+    })} <button>Save</button>`;
 
-const SECRET_FIELDS = html`<div class="field">
-    <label for="overlap">Older secrets sign</label>
-    <select id="overlap" name="overlap">
-      <option value="86400">for another 24 hours</option>
-      <option value="0">no longer: one has leaked</option>
-    </select>
-  </div>
-  <button class="secondary">Rotate the secret</button>`;
+const SECRET_FIELDS = html`${select('overlap', 'Older secrets sign', '', [
+    ['86400', 'for another 24 hours'],
+    ['0', 'no longer: one has leaked'],
+  ])} <button class="secondary">Rotate the secret</button>`;
 
-function headerFields(origin: string): Html {
-  return html`<div class="field">
-      <label for="origin">Origin of your gateway</label>
-      <input id="origin" name="origin" type="url" inputmode="url" value="${origin}" required />
-    </div>
-    <div class="field">
-      <label for="headers-text">Headers</label>
-      <p class="hint" id="headers-hint">
-        One in each line, as in “Authorization: Bearer …”. They replace all earlier ones. Empty: none.
-      </p>
-      <textarea id="headers-text" name="headers" rows="3" aria-describedby="headers-hint" autocomplete="off"></textarea>
-    </div>
-    <button class="secondary">Save the headers</button>`;
-}
+const headerFields = (origin: string): Html =>
+  html`${field({ name: 'origin', label: 'Origin of your gateway', type: 'url', value: origin, required: true })}
+    ${field({
+      name: 'headers',
+      label: 'Headers',
+      hint: 'One in each line, as in “Authorization: Bearer …”. They replace all earlier ones. Empty: none.',
+      type: 'lines',
+    })} <button class="secondary">Save the headers</button>`;

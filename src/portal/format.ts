@@ -1,11 +1,19 @@
 const ZONE = 'Europe/London';
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: ZONE });
+const DAY_PARTS = { day: 'numeric', month: 'short', year: 'numeric', timeZone: ZONE } as const;
+const DAY = new Intl.DateTimeFormat('en-GB', DAY_PARTS);
+const TIME = new Intl.DateTimeFormat('en-GB', {
+  ...DAY_PARTS,
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
 const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', hourCycle: 'h23', timeZone: ZONE });
 
 /** `28 Nov 2026` @param date ISO 8601, a date or a time */
-export function formatDay(date: string): string {
-  return DAY.format(new Date(date));
-}
+export const formatDay = (date: string): string => DAY.format(new Date(date));
+
+/** `28 Nov 2026, 14:05 GMT` */
+export const formatTime = (at: Date): string => TIME.format(at);
 
 /** The beginning of a day in London, or of the day after it. @param date such as 2026-11-28 @returns ISO 8601 */
 export function startOfDay(date: string, { daysLater = 0 } = {}): string {

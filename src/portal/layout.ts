@@ -4,6 +4,7 @@ import { TOKEN_FIELD } from '../html/forms';
 import { type Html, html } from '../html/html';
 import { createStylesheet } from '../html/stylesheet';
 import type { PortalPage, Visit } from './context';
+import { formatTime } from './format';
 
 const stylesheet = createStylesheet(readFileSync(path.join(__dirname, 'portal.css'), 'utf8'), null);
 
@@ -86,15 +87,65 @@ export function form(
   </form>`;
 }
 
-const TIME = new Intl.DateTimeFormat('en-GB', {
-  ...{ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
-  ...{ timeZone: 'Europe/London', timeZoneName: 'short' },
-});
-
-/** A time in British time, with its zone. */
-export const formatTime = (at: Date): string => TIME.format(at);
-
 /** A time of the API, in British time. */
-export function time(iso: string): Html {
-  return html`<time datetime="${iso}">${TIME.format(new Date(iso))}</time>`;
+export const time = (iso: string): Html => html`<time datetime="${iso}">${formatTime(new Date(iso))}</time>`;
+
+interface Field {
+  /** Also the id. */
+  name: string;
+  label: string;
+  value?: string | null;
+  hint?: string;
+  /** `lines`: a text area. */
+  type?: 'text' | 'url' | 'date' | 'lines';
+  required?: boolean;
+}
+
+export function field({ name, label, value, hint, type = 'text', required = false }: Field): Html {
+  const shared = html`id="${name}" name="${name}" autocomplete="off"
+  ${hint !== undefined && html`aria-describedby="${name}-hint"`} ${required && html`required`}`;
+  return html`<div class="field">
+    <label for="${name}">${label}</label>
+    ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+    ${type === 'lines' ? html`<textarea ${shared} rows="3">${`\n${value ?? ''}`}</textarea>` : html`<input ${shared} type="${type}" value="${value}" />`}
+  </div>`;
+}
+
+export function select(
+  name: string,
+  label: string,
+  chosen: string,
+  options: readonly (readonly [value: string, text: string])[],
+): Html {
+  return html`<div class="field">
+    <label for="${name}">${label}</label>
+    <select id="${name}" name="${name}">
+      ${options.map(([value, text]) => html`<option value="${value}" ${value === chosen && html`selected`}>${text}</option>`)}
+    </select>
+  </div>`;
+}
+
+type Cell = Html | string | number;
+
+/** A table that scrolls by itself. `#` at the beginning of a column's name marks a column of numbers. */
+export function table(label: string, columns: readonly string[], rows: readonly (readonly Cell[])[]): Html {
+  const mark = (index: number): Html | false | undefined => columns[index]?.startsWith('#') && html`class="number"`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
+    <table class="list">
+      <thead>
+        <tr>
+          ${columns.map((name, index) => html`<th scope="col" ${mark(index)}>${name.replace('#', '')}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ([first, ...others]) =>
+            html`<tr>
+              <th scope="row">${first}</th>
+              ${others.map((cell, index) => html`<td ${mark(index + 1)}>${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }

@@ -3,7 +3,7 @@ import type { OrderBody } from '../contracts/order-schemas';
 import type { TimelineEntryBody } from '../contracts/webhook-schemas';
 import { type OrderEvent, isFinal, transition } from '../domain/order';
 import type { Visit } from './context';
-import { form, time } from './layout';
+import { form, table, time } from './layout';
 import { STATUS_LABELS, TERM_LABELS, formatAmount, statusBadge } from './orders-list';
 import { STATES } from './webhooks';
 
@@ -146,7 +146,7 @@ function timelineEntry(entry: TimelineEntryBody): Html | false {
   </li>`;
 }
 
-function webhooks({ visit, order, timeline }: OrderPage): Html {
+function webhooks({ visit, timeline }: OrderPage): Html {
   const sent = timeline.filter((entry): entry is Change => entry.type === 'change' && entry.webhook !== null);
   const attemptsOf = (id: string): Attempt[] =>
     timeline.filter((entry): entry is Attempt => entry.type === 'webhook_attempt' && entry.webhook_id === id);
@@ -167,12 +167,19 @@ function webhooks({ visit, order, timeline }: OrderPage): Html {
       ${error !== null && html`<p class="${attempts.length > 0 ? 'error' : ''}">${error}</p>`}
       ${next !== null && html`<p>Next attempt: ${time(next)}</p>`}
       ${deleted !== null && html`<p class="hint">Its body and attempts were deleted on ${time(deleted)}.</p>`}
-      ${attempts.length > 0 && attemptTable(sequence, attempts)}
+      ${
+        attempts.length > 0 &&
+        table(
+          `Attempts of webhook ${sequence}`,
+          ['Attempt', 'Result', '#Duration', 'Start of the response'],
+          attempts.map(attemptCells),
+        )
+      }
       ${
         deleted === null &&
         form(
           visit,
-          `/orders/${order.id}/resend/${id}/`,
+          `/webhooks/${id}/resend/`,
           html`<button class="secondary" aria-label="Resend webhook ${sequence}">Resend</button>`,
         )
       }
@@ -180,28 +187,19 @@ function webhooks({ visit, order, timeline }: OrderPage): Html {
   }
 }
 
-function attemptTable(sequence: number, attempts: readonly Attempt[]): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Attempts of webhook ${sequence}">
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">Attempt</th>
-          <th scope="col">Result</th>
-          <th scope="col" class="number">Duration</th>
-          <th scope="col">Start of the response</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${attempts.map(
-          ({ at, resend, status, error, error_detail: detail, duration_ms: ms, response_body: body }) =>
-            html`<tr>
-              <th scope="row">${time(at)}${resend && ' (resend)'}</th>
-              <td>${status ?? error ?? ''}${detail !== null && html`<span class="hint">${detail}</span>`}</td>
-              <td class="number">${ms} ms</td>
-              <td>${body === '' ? '–' : html`<code>${body.slice(0, 200)}</code>`}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+function attemptCells({
+  at,
+  resend,
+  status,
+  error,
+  error_detail: detail,
+  duration_ms: ms,
+  response_body: body,
+}: Attempt) {
+  return [
+    html`${time(at)}${resend && ' (resend)'}`,
+    html`${status ?? error ?? ''}${detail !== null && html`<span class="hint">${detail}</span>`}`,
+    `${ms} ms`,
+    body === '' ? '–' : html`<code>${body.slice(0, 200)}</code>`,
+  ];
 }

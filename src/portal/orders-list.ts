@@ -1,8 +1,8 @@
 import { html, type Html } from '../html/html';
 import type { OrderBody } from '../contracts/order-schemas';
 import { formatPence } from '../domain/money';
-import { ORDER_STATUSES, PAYMENT_TERMS, type OrderStatus, type PaymentTerm } from '../domain/order';
-import { time } from './layout';
+import type { OrderStatus, PaymentTerm } from '../domain/order';
+import { field, select, table, time } from './layout';
 
 export const STATUS_LABELS: Record<OrderStatus, string> = {
   CREATED: 'Created',
@@ -56,7 +56,7 @@ export function ordersPage(page: OrdersPage): Html {
     orders.length === 0
       ? emptyState(base, searchQuery(search) !== '')
       : html`${ordersTable(page)}
-          <nav class="pages" aria-label="More orders">
+          <nav aria-label="More orders">
             ${isContinued && html`<a href="${base}/orders/${searchQuery(search)}">First page</a>`}
             ${cursor !== null && html`<a rel="next" href="${base}/orders/${searchQuery(search, { cursor })}">Next page</a>`}
             <a href="${base}/orders.csv${searchQuery(search)}" download>Download all of this selection as CSV</a>
@@ -64,67 +64,34 @@ export function ordersPage(page: OrdersPage): Html {
   }`;
 }
 
+const all = <T extends string>(labels: Record<T, string>) =>
+  [['', 'All'], ...(Object.entries(labels) as [T, string][])] as const;
+
 function searchForm(base: string, { q, status, term, by, from, to }: OrderSearch): Html {
   return html`<form class="search" method="get" action="${base}/orders/" role="search">
-    <div class="field wide">
-      <label for="q">Reference, ID or amount</label><input id="q" name="q" value="${q}" autocomplete="off" />
-    </div>
-    ${select('status', 'Status', status, [['', 'All'], ...ORDER_STATUSES.map((one) => [one, STATUS_LABELS[one]] as const)])}
-    ${select('term', 'Payment', term, [['', 'All'], ...PAYMENT_TERMS.map((one) => [one, TERM_LABELS[one]] as const)])}
+    ${field({ name: 'q', label: 'Reference, ID or amount in pounds', value: q })}
+    ${select('status', 'Status', status, all(STATUS_LABELS))} ${select('term', 'Payment', term, all(TERM_LABELS))}
     ${select('by', 'Dates of', by, [
       ['created', 'Creation'],
       ['completed', 'Completion'],
     ])}
-    <div class="field"><label for="from">From</label><input id="from" name="from" type="date" value="${from}" /></div>
-    <div class="field"><label for="to">To</label><input id="to" name="to" type="date" value="${to}" /></div>
+    ${field({ name: 'from', label: 'From', type: 'date', value: from })}
+    ${field({ name: 'to', label: 'To', type: 'date', value: to })}
     <div class="inline"><button>Search</button> <a href="${base}/orders/">Clear</a></div>
   </form>`;
 }
 
-function select(name: string, label: string, chosen: string, options: readonly (readonly [string, string])[]): Html {
-  return html`<div class="field">
-    <label for="${name}">${label}</label
-    ><select id="${name}" name="${name}">
-      ${options.map(([value, text]) =>
-        value === chosen
-          ? html`<option value="${value}" selected>${text}</option>`
-          : html`<option value="${value}">${text}</option>`,
-      )}
-    </select>
-  </div>`;
-}
-
 function ordersTable({ base, orders, waitingFor }: OrdersPage): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Orders">
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">Reference</th>
-          <th scope="col" class="number">Amount</th>
-          <th scope="col">Status</th>
-          <th scope="col">Payment</th>
-          <th scope="col">Created</th>
-          <th scope="col">Completed</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${orders.map(
-          (order) =>
-            html`<tr>
-              <th scope="row"><a href="${base}/orders/${order.id}/">${order.reference}</a></th>
-              <td class="number">${formatAmount(order.amount)}</td>
-              <td>
-                ${statusBadge(order.status)}
-                ${waitingFor.has(order.id) && html`<span class="waits">${waitingFor.get(order.id)}</span>`}
-              </td>
-              <td>${order.payment_term === undefined ? '–' : TERM_LABELS[order.payment_term]}</td>
-              <td>${time(order.created_at)}</td>
-              <td>${order.completed_at === undefined ? '–' : time(order.completed_at)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  const rows = orders.map((order) => [
+    html`<a href="${base}/orders/${order.id}/">${order.reference}</a>`,
+    formatAmount(order.amount),
+    html`${statusBadge(order.status)}
+    ${waitingFor.has(order.id) && html`<span class="waits">${waitingFor.get(order.id)}</span>`}`,
+    order.payment_term === undefined ? '–' : TERM_LABELS[order.payment_term],
+    time(order.created_at),
+    order.completed_at === undefined ? '–' : time(order.completed_at),
+  ]);
+  return table('Orders', ['Reference', '#Amount', 'Status', 'Payment', 'Created', 'Completed'], rows);
 }
 
 export const statusBadge = (status: OrderStatus): Html =>

@@ -5,19 +5,18 @@ import type { OrderBody } from '../contracts/order-schemas';
 import { formatPence, poundsToPence } from '../domain/money';
 import { ORDER_STATUSES, PAYMENT_TERMS, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
-import { cancelOrder, simulateProgress } from '../orders/change-order';
+import { changeOrder, simulateProgress } from '../orders/change-order';
+import { validate } from '../contracts/field-errors';
 import type { OrderDependencies } from '../orders/dependencies';
 import { type OrderSelection, exportOrders, listOrders } from '../orders/list-orders';
 import { summarizeOrders } from '../orders/overview';
 import { askWorkflow, requireOrder } from '../orders/read-order';
 import { retrieveTimeline } from '../orders/timeline';
 import { retrieveWebhookEndpoint } from '../orders/webhook-endpoint';
-import { listWebhooks, resendWebhook } from '../orders/webhooks';
+import { listWebhooks } from '../orders/webhooks';
 import type { Context, Routes, Visit } from './context';
-import { parse } from './fields';
-import { startOfDay } from './format';
+import { formatTime, startOfDay } from './format';
 import { cancelPage, orderPage } from './order';
-import { formatTime } from './layout';
 import { type OrderSearch, ordersPage } from './orders-list';
 import { type Attention, overviewPage } from './overview';
 
@@ -88,11 +87,11 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
     return { title: `Cancel order ${order.reference}?`, content: cancelPage(visit, order) };
   });
 
-  const by = { actor: 'seller', channel: 'api' } as const;
+  const cancel = { event: 'cancel', actor: 'seller', channel: 'api', reason: null } as const;
   const stored = ({ session }: Visit, ctx: Context) => requireOrder(deps, ctx.params.orderId ?? '', session.seller.id);
 
   action('/orders/:orderId/cancel', 'order cancel', async (visit, _fields, ctx) => {
-    const { id } = await cancelOrder(deps, await stored(visit, ctx), { ...by, reason: null });
+    const { id } = await changeOrder(deps, await stored(visit, ctx), cancel);
     return `/orders/${id}/?done=cancelled`;
   });
 
@@ -100,18 +99,12 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
     '/orders/:orderId/simulate',
     'order simulate',
     async (visit, { event }, ctx) => {
-      const { data } = parse(simulateRequestSchema, { data: { event } });
+      const { data } = validate(simulateRequestSchema, { data: { event } });
       const { id } = await simulateProgress(deps, await stored(visit, ctx), { event: data.event, reason: null });
       return `/orders/${id}/`;
     },
     ({ event }) => ({ event }),
   );
-
-  action('/orders/:orderId/resend/:webhookId', 'webhook resend', async (visit, _fields, ctx) => {
-    await stored(visit, ctx);
-    const { order_id: id } = await resendWebhook(deps, ctx.params.webhookId ?? '', visit.session.seller.id);
-    return `/orders/${id}/?done=resent`;
-  });
 }
 
 /** What the form sent; a value that it cannot send counts as empty. */

@@ -2,6 +2,7 @@ import { html, type Html } from '../html/html';
 import { formatPence } from '../domain/money';
 import type { DayOfOrders, Overview } from '../orders/overview';
 import { formatDay, formatDuration } from './format';
+import { table } from './layout';
 
 /** Something that a person should look at. */
 export interface Attention {
@@ -34,7 +35,7 @@ export function overviewPage(base: string, overview: Overview, attention: readon
         ${figure('Conversion', share, 'Created in these days, and completed by now')}
         ${figure('Median time to complete', medianMs === null ? '–' : formatDuration(medianMs))}
       </dl>
-      ${chart(overview.days)} ${table(overview.days)}
+      ${chart(overview.days)} ${numbers(overview.days)}
     </section>`;
 }
 
@@ -84,31 +85,13 @@ function chart(days: readonly DayOfOrders[]): Html {
 
 const round = (value: number): string => value.toFixed(1);
 
-function table(days: readonly DayOfOrders[]): Html {
+function numbers(days: readonly DayOfOrders[]): Html {
+  const rows = [...days].reverse().map((day) => {
+    const { created, completed, completedPence } = day;
+    return [formatDay(day.day), created, completed, formatPence(completedPence)];
+  });
   return html`<details>
     <summary>The numbers as a table</summary>
-    <div class="scroll" tabindex="0" role="region" aria-label="Orders a day">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            <th scope="col" class="number">Created</th>
-            <th scope="col" class="number">Completed</th>
-            <th scope="col" class="number">Value</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${[...days].reverse().map(
-            ({ day, created, completed, completedPence }) =>
-              html`<tr>
-                <th scope="row">${formatDay(day)}</th>
-                <td class="number">${created}</td>
-                <td class="number">${completed}</td>
-                <td class="number">${formatPence(completedPence)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${table('Orders a day', ['Day', '#Created', '#Completed', '#Value'], rows)}
   </details>`;
 }

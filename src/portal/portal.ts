@@ -18,8 +18,6 @@ import { webhookPages } from './webhooks';
 interface PortalOptions {
   deps: OrderDependencies;
   limits: { countAddress: (ctx: Context) => Promise<void>; countCaller: (ctx: Context, cost: number) => Promise<void> };
-  /** Throws a Problem if the headers are too large. */
-  limitHeaders: Middleware<State>;
   /** Reads the secret that signs forms, the same in all processes. */
   readSecret: () => Promise<string>;
   waitingFor: WaitingFor;
@@ -30,7 +28,7 @@ class NoSession extends Error {}
 class ReadOnly extends Error {}
 
 /** The seller's page. Answers every request under its path with a page, including errors. */
-export function createPortal({ deps, limits, limitHeaders, readSecret, waitingFor }: PortalOptions) {
+export function createPortal({ deps, limits, readSecret, waitingFor }: PortalOptions) {
   const { origin, pathname: path, protocol } = new URL(deps.portalUrl);
   const isHttps = protocol === 'https:';
   const sessions = createPortalSessions(deps.db);
@@ -130,16 +128,12 @@ export function createPortal({ deps, limits, limitHeaders, readSecret, waitingFo
     }
     setSecurityHeaders(ctx, isHttps);
     try {
-      await limitHeaders(
-        ctx,
-        () =>
-          handle(ctx, async () => {
-            await open(ctx as Context);
-            const methods = router.match(ctx.path, ctx.method).path.flatMap((route) => route.methods);
-            if (methods.length === 0) throw new Problem('not_found');
-            throw new Problem('method_not_allowed', undefined, { headers: { Allow: methods.join(', ') } });
-          }) as Promise<void>,
-      );
+      await handle(ctx, async () => {
+        await open(ctx as Context);
+        const methods = router.match(ctx.path, ctx.method).path.flatMap((route) => route.methods);
+        if (methods.length === 0) throw new Problem('not_found');
+        throw new Problem('method_not_allowed', undefined, { headers: { Allow: methods.join(', ') } });
+      });
     } catch (error) {
       if (error instanceof NoSession) await limits.countAddress(ctx as Context).catch(() => undefined);
       const page = errorPage(error, path, path + ctx.path.replace(/^\/portal/, ''));

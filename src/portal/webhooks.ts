@@ -6,12 +6,12 @@ import {
 } from '../contracts/webhook-request-schemas';
 import type { WebhookEndpointBody, WebhookEventBody } from '../contracts/webhook-schemas';
 import { type Html, html } from '../html/html';
+import { validate } from '../contracts/field-errors';
 import type { OrderDependencies } from '../orders/dependencies';
 import { retrieveWebhookEndpoint, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, resendWebhooks } from '../orders/webhooks';
 import type { Routes, Visit } from './context';
-import { parse } from './fields';
-import { form, time } from './layout';
+import { field, form, select, time } from './layout';
 
 export const STATES: Record<WebhookState, string> = {
   pending: 'Waiting',
@@ -32,7 +32,7 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
 
   page('/webhooks', async (visit, ctx) => {
     const { state, cursor } = ctx.query;
-    const query = parse(webhookListQuerySchema, { state, cursor });
+    const query = validate(webhookListQuerySchema, { state, cursor });
     const { seller } = visit.session;
     const address = await retrieveWebhookEndpoint(deps, seller.id);
     const list = await listWebhooks(deps, seller.id, query);
@@ -40,13 +40,10 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
       title: 'Webhooks',
       content: html`<section aria-labelledby="endpoints">
           <h2 id="endpoints">Your endpoints</h2>
-          ${address.endpoints.length === 0 && html`<p>No webhook was sent in the last 30 days.</p>`}
-          ${
-            address.endpoints.length > 0 &&
-            html`<ul class="rows">
-              ${address.endpoints.map((one) => endpointRow(visit, one))}
-            </ul>`
-          }
+          ${rows(
+            address.endpoints.map((one) => endpointRow(visit, one)),
+            'No webhook was sent in the last 30 days.',
+          )}
           <p class="hint">
             ${address.url === null ? 'Orders that name no webhook_url: nothing is sent.' : html`Orders that name no webhook_url: ${address.url}`}
             <a href="${visit.path}/developers/#address">${address.url === null ? 'Set an address' : 'Change'}</a>
@@ -55,7 +52,7 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
         ${!visit.session.readOnly && tools(visit, address.url)}
         <section aria-labelledby="all">
           <h2 id="all">All webhooks</h2>
-          <nav class="filters" aria-label="Filter">
+          <nav aria-label="Filter">
             ${[undefined, ...WEBHOOK_STATES].map(
               (state) =>
                 html`<a href="?${state && `state=${state}`}" ${state === query.state && html`aria-current="true"`}
@@ -63,28 +60,25 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
                 >`,
             )}
           </nav>
-          ${list.data.length === 0 && html`<p>There are none.</p>`}
-          ${
-            list.data.length > 0 &&
-            html`<ul class="rows">
-              ${list.data.map((webhook) => webhookRow(visit, webhook))}
-            </ul>`
-          }
+          ${rows(
+            list.data.map((webhook) => webhookRow(visit, webhook)),
+            'There are none.',
+          )}
           ${list.next_cursor !== null && html`<p><a href="?${query.state && `state=${query.state}&`}cursor=${list.next_cursor}">Older webhooks</a></p>`}
         </section>`,
     };
   });
 
   action('/webhooks/:webhookId/resend', 'webhook resend', async ({ session }, _fields, ctx) => {
-    await resendWebhook(deps, ctx.params.webhookId ?? '', session.seller.id);
-    return '/webhooks/?done=resent';
+    const { order_id: id } = await resendWebhook(deps, ctx.params.webhookId ?? '', session.seller.id);
+    return `/orders/${id}/?done=resent`;
   });
 
   action(
     '/webhooks/resend',
     'webhooks resend',
     async ({ session }, { state, since }) => {
-      const { data } = parse(resendWebhooksRequestSchema, { data: { state, created_from: `${since}T00:00:00Z` } });
+      const { data } = validate(resendWebhooksRequestSchema, { data: { state, created_from: `${since}T00:00:00Z` } });
       await resendWebhooks(deps, session.seller.id, data);
       return '/webhooks/?done=resending';
     },
@@ -92,7 +86,7 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
   );
 
   action('/webhooks/test', 'webhook test', async (visit, { url = '' }) => {
-    const { data } = parse(testSchema, { data: { url } });
+    const { data } = validate(testSchema, { data: { url } });
     const result = await testWebhook(deps, visit.session.seller.id, data.url);
     const { delivered, status, duration_ms: duration, error_detail: detail, response_body: response } = result;
     return {
@@ -110,6 +104,13 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
     };
   });
 }
+
+const rows = (items: readonly Html[], none: string): Html =>
+  items.length === 0
+    ? html`<p>${none}</p>`
+    : html`<ul class="rows">
+        ${items}
+      </ul>`;
 
 function endpointRow(
   visit: Visit,
@@ -129,24 +130,18 @@ function endpointRow(
 
 function tools(visit: Visit, url: string | null): Html {
   const since = new Date(Date.now() - 7 * DAY_MS).toISOString().slice(0, 10);
-  const resend = html`<label
-      >Resend all that are
-      <select name="state">
-        <option value="exhausted">given up</option>
-        <option value="pending">waiting</option>
-        <option value="disabled">not sent</option>
-      </select></label
-    >
-    <label>since <input type="date" name="since" value="${since}" required /></label>
-    <button>Resend</button>`;
-  const test = html`<div class="field">
-      <label for="url">Send a test webhook to</label>
-      <input id="url" name="url" type="url" inputmode="url" value="${url}" required />
-    </div>
+  const resend = html`${select('state', 'Resend all that are', 'exhausted', [
+      ['exhausted', 'given up'],
+      ['pending', 'waiting'],
+      ['disabled', 'not sent'],
+    ])}
+    ${field({ name: 'since', label: 'Since', type: 'date', value: since, required: true })}
+    <div class="inline"><button>Resend</button></div>`;
+  const test = html`${field({ name: 'url', label: 'Send a test webhook to', type: 'url', value: url, required: true })}
     <button class="secondary">Send a test</button>`;
   return html`<section aria-labelledby="resend">
       <h2 id="resend">Send again</h2>
-      ${form(visit, '/webhooks/resend/', resend, 'inline')}
+      ${form(visit, '/webhooks/resend/', resend, 'search')}
     </section>
     <section aria-labelledby="test">
       <h2 id="test">Test</h2>

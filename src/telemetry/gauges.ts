@@ -1,6 +1,6 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { findLargestAccounts } from '../db/account-usage';
-import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
+import { type Backlog, type OrdersByStatus, countOrdersByStatus, findFailingSellers, readBacklog } from '../db/backlog';
 import type { Db, HealthCheck } from '../db/pool';
 import { VERSION } from '../package';
 import { registry } from './metrics';
@@ -27,6 +27,7 @@ interface FromPostgres {
   orders: OrdersByStatus;
   backlogs: Record<string, number>[];
   largest: Awaited<ReturnType<typeof findLargestAccounts>>;
+  failing: Awaited<ReturnType<typeof findFailingSellers>>;
 }
 
 /** The parts of a process that its gauges read. */
@@ -63,6 +64,10 @@ export function addGauges({ db, checkDatabase, backlogs = [] }: GaugeSources, ca
       for (const { sellerId, ...used } of (await read())?.largest ?? []) it.set({ seller_id: sellerId }, used[unit]);
     });
   }
+  const help = 'Exhausted webhooks of the last 7 days, of the ten sellers with the most.';
+  gauge('seller_webhooks_exhausted', help, ['seller_id'], async (it) => {
+    for (const { sellerId, exhausted } of (await read())?.failing ?? []) it.set({ seller_id: sellerId }, exhausted);
+  });
   all.forEach(({ names }, index) => {
     for (const [key, [name, help]] of Object.entries(names)) {
       gauge(name, help, [], async (it) => {
@@ -93,7 +98,8 @@ const readOrderBacklog = async (db: Db): Promise<Record<string, number>> => ({ .
 async function readFromPostgres(db: Db, all: readonly BacklogGauges[]): Promise<FromPostgres | undefined> {
   try {
     const backlogs = await Promise.all(all.map(({ read }) => read(db)));
-    return { orders: await countOrdersByStatus(db), largest: await findLargestAccounts(db), backlogs };
+    const [orders, largest] = [await countOrdersByStatus(db), await findLargestAccounts(db)];
+    return { orders, largest, failing: await findFailingSellers(db), backlogs };
   } catch {
     // Health checks and logs report Postgres.
     return undefined;

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** The service's metrics. A label has a fixed set of values: never an id, a path or text from outside. */
+/** The service's metrics. A label has a fixed set of values, or at most ten ids of sellers: never a path or text from outside. */
 export const registry = new Registry();
 
 const registers = [registry];
@@ -25,6 +25,11 @@ export const httpDuration = histogram(
 export const httpProblems = counter('http_problems_total', 'Error responses of the API by code.', 'status', 'code');
 export const orderReads = counter('order_reads_total', 'Reads of an order by Order-Source.', 'source');
 export const orderChanges = counter('order_changes_total', 'Saved changes of orders.', 'event', 'actor');
+export const successfulPounds = counter(
+  'successful_pounds_total',
+  'Amounts of orders that became SUCCESSFUL, in pounds.',
+  'mode',
+);
 export const refusedSignals = counter('refused_signals_total', 'Signals that an order refused.', 'actor');
 export const replacedRuns = counter(
   'replaced_runs_total',
@@ -96,24 +101,6 @@ new Gauge({
  */
 export function trackBreaker(breaker: string, countOpen: () => number): void {
   openBreakers.set(breaker, countOpen);
-}
-
-/**
- * Without a failure for this time, a breaker that only calls can close is shown as closed: there may be no more calls.
- */
-const FAILURE_COUNTS_MS = 5 * 60_000;
-
-/**
- * Adds a circuit breaker that only calls can close.
- * @param isOpen by the results of the last calls
- * @returns a function that records a failure
- */
-export function trackFailures(breaker: string, isOpen: () => boolean): () => void {
-  let failedAt = -Infinity;
-  trackBreaker(breaker, () => Number(isOpen() && Date.now() - failedAt < FAILURE_COUNTS_MS));
-  return () => {
-    failedAt = Date.now();
-  };
 }
 
 /** The part of a Koa context that the router sets. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { workflowId } from '../../workflows/messages';
-import type { OrderChange } from '../domain/order';
+import type { Order, OrderChange } from '../domain/order';
 import { isUuid } from '../domain/text';
 import type { WebhookState } from '../domain/webhook';
 import type { RecordedAttempt } from '../webhooks/deliver';
@@ -13,10 +13,16 @@ import * as metrics from './metrics';
 
 const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: workflowId(orderId) });
 
-/** @param change that was saved just now */
-export function reportChange(log: Logger, orderId: string, change: OrderChange): void {
+/** @param change of the order that was saved just now */
+export function reportChange(
+  log: Logger,
+  { id: orderId, amountPence, sandbox }: Pick<Order, 'id' | 'amountPence' | 'sandbox'>,
+  change: OrderChange,
+): void {
   const { event, from, to, actor, channel, version } = change;
   metrics.orderChanges.inc({ event, actor });
+  if (to === 'SUCCESSFUL' && from !== to)
+    metrics.successfulPounds.inc({ mode: sandbox ? 'sandbox' : 'live' }, amountPence / 100);
   const fields = { event, from, to, actor, channel, version };
   log.info({ ...orderFields(orderId), ...requestContextFields(), ...fields }, 'order changed');
 }

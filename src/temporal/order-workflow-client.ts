@@ -7,26 +7,27 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
+import type { WebhookActivities } from '../../activities/webhook-activities';
 import {
   type OrderWorkflowInput,
   CHANGE_REFUSED,
   ORDER_TASK_QUEUE,
   ROW_BEHIND,
   ROW_CHANGED,
+  WEBHOOK_TASK_QUEUE,
   WORKFLOW_ID_PREFIX,
   accountModeKey,
-  cancelOrderUpdate,
+  changeOrderUpdate,
   getOrderQuery,
   orderReferenceKey,
   orderStatusKey,
-  reportProgressUpdate,
   resendWebhookSignal,
   sellerIdKey,
   workflowId,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
+import type { endpointNoticeWorkflow } from '../../workflows/endpoint-notice-workflow';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
-import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { limitPerKey } from '../concurrency';
 import { formatPence } from '../domain/money';
 import { type ChangeRequest, type Order, type OrderState, stateOf, isFinal } from '../domain/order';
@@ -95,13 +96,11 @@ export function createOrderWorkflows(
       'orderWorkflow',
       fromRow(order),
     );
-    const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
     const args: [ChangeRequest] = [{ ...request, context: currentRequestContext() }];
     try {
-      return await workflow.executeUpdateWithStart(definition, { args, startWorkflowOperation });
+      return await workflow.executeUpdateWithStart(changeOrderUpdate, { args, startWorkflowOperation });
     } catch (error) {
-      if (isRunClosed(error)) throw new RunClosed('the run has closed', { cause: error });
-      throw refusalOf(error) ?? error;
+      throw toChangeError(error);
     }
   }
 
@@ -245,37 +244,52 @@ export function createOrderWorkflows(
       return resendId;
     },
 
+    /** Tells the seller's contact what is due about an endpoint, unless a run does. */
+    async tellSeller(endpoint: Parameters<typeof endpointNoticeWorkflow>[0]): Promise<void> {
+      await callIfUp(startTimeoutMs, () =>
+        workflow.start<typeof endpointNoticeWorkflow>('endpointNoticeWorkflow', {
+          taskQueue: ORDER_TASK_QUEUE,
+          workflowId: `endpoint-notice-${endpoint.sellerId}-${endpoint.origin}`,
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          args: [endpoint],
+        }),
+      );
+    },
+
     /**
-     * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
+     * Sends a test webhook from the workers that send all webhooks, so that the same addresses and rules apply. Its URL,
+     * which may be a credential, is in Postgres only. Rejects if no worker could send it in time.
      * @throws NothingChanged, within a second
      */
     testWebhook: (webhookId: string): Promise<WebhookTestAttempt> =>
       callIfUp(TEST_TIMEOUT_MS, () =>
-        workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
-          taskQueue: ORDER_TASK_QUEUE,
-          workflowId: `webhook-test-${webhookId}`,
-          workflowExecutionTimeout: TEST_TIMEOUT_MS,
+        client.activity.typed<WebhookActivities>().execute('sendTestWebhook', {
+          id: `webhook-test-${webhookId}`,
+          taskQueue: WEBHOOK_TASK_QUEUE,
           args: [webhookId],
+          scheduleToCloseTimeout: '25 seconds',
+          startToCloseTimeout: '20 seconds',
+          retry: { initialInterval: '500 milliseconds', maximumInterval: '2 seconds' },
+          summary: 'test webhook',
         }),
       ),
   };
 }
 
-function refusalOf(error: unknown): NothingChanged | undefined {
+/** What an update that failed has done to the order; the error itself if that is unknown. */
+function toChangeError(error: unknown): unknown {
   if (error instanceof WorkflowExecutionAlreadyStartedError) return new ChangeRefused('the last run has completed');
-  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return undefined;
-  const { type, message } = error.cause;
+  const failure = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+  const { type, message } = failure instanceof ApplicationFailure ? failure : {};
+  if (type === CHANGE_REFUSED) return new ChangeRefused(message);
   if (type === ROW_BEHIND) return new NothingChanged(message);
-  return type === CHANGE_REFUSED ? new ChangeRefused(message) : undefined;
-}
-
-/** True if the run closed before it completed the update, or ends because its row has another change. */
-function isRunClosed(error: unknown): boolean {
-  if (error instanceof WorkflowNotFoundError) return true;
-  // The server dropped the update: the task that handled it was to close the run, and a signal came meanwhile.
-  if (grpcErrorOf(error)?.code === status.FAILED_PRECONDITION) return true;
-  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return false;
-  return error.cause.type === 'AcceptedUpdateCompletedWorkflow' || error.cause.type === ROW_CHANGED;
+  const hasClosed =
+    error instanceof WorkflowNotFoundError ||
+    // The server dropped the update: the task that handled it was to close the run, and a signal came meanwhile.
+    grpcErrorOf(error)?.code === status.FAILED_PRECONDITION ||
+    type === 'AcceptedUpdateCompletedWorkflow' ||
+    type === ROW_CHANGED;
+  return hasClosed ? new RunClosed('the run has closed', { cause: error }) : error;
 }
 
 /** How Temporal says that no worker has begun a run: it waits for its start delay, or was terminated before. */

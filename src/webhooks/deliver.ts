@@ -4,11 +4,16 @@ import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
 import { type Credentials, type StaticHeaders, decryptCredentials, findCredentials } from '../db/secrets';
 import { findSeller } from '../db/sellers';
-import { type WebhookEvent, endUnsent, findWebhookEvent, recordAttempt } from '../db/webhook-events';
+import {
+  type StoredWebhookTest,
+  type WebhookEvent,
+  endUnsent,
+  findWebhookEvent,
+  recordAttempt,
+} from '../db/webhook-events';
 import { type RetrySchedule, retryDelay, yieldsToNext } from '../domain/retry-schedule';
-import type { WebhookState, WebhookTest } from '../domain/webhook';
+import type { WebhookState } from '../domain/webhook';
 import { type BreakerOptions, endpointStateOf, originOf } from '../domain/webhook-endpoint';
-import { isUuid } from '../domain/text';
 import type { KeyRing } from '../encryption/key-ring';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { createEndpointBreakers } from './endpoint-breakers';
@@ -209,27 +214,27 @@ export function createDelivery(options: DeliveryOptions) {
      * @throws RetryLater if no attempt was made
      */
     async resend(webhookId: string): Promise<void> {
-      // A signal of a person can carry anything.
-      const event = isUuid(webhookId) ? await findWebhookEvent(db, webhookId) : undefined;
+      const event = await findWebhookEvent(db, webhookId);
       if (event && hasUrl(event)) await withinLimit(event.sellerId, () => attempt(event));
     },
 
     /**
      * Sends a test webhook. The attempt is not recorded.
-     * @param createdAt the time in the webhook, ISO 8601
      * @returns undefined if there is no such seller
      * @throws RetryLater if no attempt was made
      */
-    async sendTest(
-      { sellerId, webhookId, url }: WebhookTest,
-      createdAt: string,
-    ): Promise<WebhookTestAttempt | undefined> {
+    async sendTest({
+      sellerId,
+      webhookId,
+      url,
+      createdAt,
+    }: StoredWebhookTest): Promise<WebhookTestAttempt | undefined> {
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
       return withinLimit(sellerId, async () => {
         const credentials = await findCredentials(db, keys, sellerId);
         const at = await readClock(db);
-        const body = JSON.stringify(toWebhookTest(seller, createdAt));
+        const body = JSON.stringify(toWebhookTest(seller, createdAt.toISOString()));
         const result = await signAndSend({ id: webhookId, url, body, sellerId }, credentials, at);
         // A test that is answered ends the wait of an endpoint. Its failure is not counted.
         if (endpointStateOf(result) !== 'not_answering') breakers.record({ sellerId, url }, result);

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { PACKAGE_ROOT } from '../../src/package';
 import { exitWith } from '../support/exit-with';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
@@ -20,8 +19,7 @@ import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from '.
  * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes, as a table,
  * and then what the attackers got. Before that, it measures the processor time of the most expensive bodies, also alone with
  * `--only bodies`. Fails if a body costs much more than a plain one, a process ends or uses too much memory, a valid key of the others is refused, anybody gets a 5xx other than 503, the others get too many 503s or wait too long, or an
- * attack did nothing. `--only <attack>` runs one, `--root <folder>` attacks another version's `dist/`, and
- * `--load-balancer` puts the load balancer of `docker-compose.yml` in front of the API.
+ * attack did nothing. `--only <attack>` runs one.
  */
 const FULL = { seconds: 15, calmSeconds: 8, scale: 1, afterSeconds: 3 };
 const SHORT = { seconds: 6, calmSeconds: 3, scale: 0.3, afterSeconds: 1 };
@@ -40,8 +38,6 @@ const { values } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true },
-    root: { type: 'string', default: PACKAGE_ROOT },
-    'load-balancer': { type: 'boolean', default: false },
   },
 });
 const length = values.short ? SHORT : FULL;
@@ -75,7 +71,7 @@ async function run(): Promise<number> {
   await globalSetup();
   let running: RunningTarget | undefined;
   try {
-    running = await startTarget(path.resolve(values.root), Object.keys(ATTACKS).length, values['load-balancer']);
+    running = await startTarget(Object.keys(ATTACKS).length);
     const { target } = running;
     await attackers({ target, names: [], bombs, seconds: 60, scale: 1 });
     await others(target, length.calmSeconds);
@@ -94,7 +90,7 @@ async function run(): Promise<number> {
     for (const failure of failures) console.log(`failed: ${failure}`);
     return failures.length > 0 ? 1 : 0;
   } finally {
-    await running?.stop();
+    running?.stop();
     await killProcesses();
     await globalTeardown();
   }

@@ -1,18 +1,14 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { createPool } from '../../src/db/pool';
-import { createSellerKey } from '../../src/db/sellers';
+import { migrate } from '../../src/db/run-migrations';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/server';
-import { freePort } from '../../tools/local-stack/ports';
+import { createSellerKey } from '../support/keys';
 import { watchMemory } from '../support/memory';
 import { type ServiceProcess, startProcess } from '../support/processes';
 import { createSeller, type TestSeller } from '../support/stack';
-import { type LoadBalancer, startLoadBalancer } from './load-balancer';
 
 /** A process that uses more is killed, as in a container with this limit. */
 export const MEMORY_LIMIT_MB = 1024;
@@ -46,20 +42,16 @@ export interface RunningTarget {
   /** Starts the processes that have ended, and returns their names. */
   restart: () => Promise<string[]>;
   /** Leaves its processes to `killProcesses`, which also ends those of a failed start. */
-  stop: () => Promise<void>;
+  stop: () => void;
 }
 
 /**
- * Starts an API, a worker, and an API behind a proxy, from the `dist/` of `root`, with default limits and a new
- * database.
+ * Starts an API, a worker, and an API behind a proxy, with default limits and a new database.
  * @param attackers their number
- * @param balanced whether everybody calls the API through the load balancer of `docker-compose.yml`
  */
-export async function startTarget(root: string, attackers: number, balanced: boolean): Promise<RunningTarget> {
+export async function startTarget(attackers: number): Promise<RunningTarget> {
   const databaseUrl = await createEmptyDatabase();
-  await promisify(execFile)(process.execPath, [path.join(root, 'dist/src/migrate.js')], {
-    env: { DATABASE_URL: databaseUrl },
-  });
+  await migrate(databaseUrl);
   const db = createPool(databaseUrl, 2, () => undefined);
   const sellers = await Promise.all(
     Array.from({ length: attackers + OTHERS }, async () => {
@@ -87,23 +79,20 @@ export async function startTarget(root: string, attackers: number, balanced: boo
     WEBHOOK_ALLOW_PRIVATE: 'true',
   };
   const behindProxy = { ...env, TRUSTED_PROXIES: '1' };
-  // Fixed, so that the load balancer finds the next process too.
-  const apiEnv = balanced ? { ...behindProxy, PORT: String(await freePort()) } : env;
   const starts: Record<string, () => Promise<ServiceProcess>> = {
-    API: () => startProcess('server', apiEnv, { root, nodeOptions: NODE_OPTIONS }),
-    worker: () => startProcess('worker', env, { root, nodeOptions: NODE_OPTIONS }),
-    'proxied API': () => startProcess('server', behindProxy, { root, nodeOptions: NODE_OPTIONS }),
+    API: () => startProcess('server', env, { nodeOptions: NODE_OPTIONS }),
+    worker: () => startProcess('worker', env, { nodeOptions: NODE_OPTIONS }),
+    'proxied API': () => startProcess('server', behindProxy, { nodeOptions: NODE_OPTIONS }),
   };
   const processes = new Map<string, ServiceProcess>();
   const target = { port: 0, proxiedPort: 0, attackers: sellers.slice(OTHERS), others: sellers.slice(0, OTHERS) };
   const start = async (name: string): Promise<void> => void processes.set(name, await starts[name]!());
   const isRunning = (name: string): boolean => processes.get(name)?.isRunning() ?? false;
   const updatePorts = (): void => {
-    target.port = balancer?.port ?? processes.get('API')!.port;
+    target.port = processes.get('API')!.port;
     target.proxiedPort = processes.get('proxied API')!.port;
   };
   await Promise.all(Object.keys(starts).map(start));
-  const balancer: LoadBalancer | undefined = balanced ? await startLoadBalancer(processes.get('API')!.port) : undefined;
   updatePorts();
 
   const enforce = setInterval(() => {
@@ -138,10 +127,7 @@ export async function startTarget(root: string, attackers: number, balanced: boo
       updatePorts();
       return ended;
     },
-    async stop() {
-      clearInterval(enforce);
-      await balancer?.stop();
-    },
+    stop: () => clearInterval(enforce),
   };
 }
 

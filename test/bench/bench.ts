@@ -1,8 +1,6 @@
 import { parseArgs } from 'node:util';
 import { exitWith } from '../support/exit-with';
 import { describeMachine } from './machine';
-import { profile } from './profile';
-import { planTable } from './scale-plan';
 import { markdownTable, rowLine, rowsTable } from './table';
 import type { Row } from './section';
 import { SECTIONS } from './sections';
@@ -14,7 +12,7 @@ import { seededRandom } from './statistics';
  * tables. All arms run one at a time on one Postgres and one Temporal server, in blocks, in random order.
  *
  * `--only <section>` (repeatable) runs some sections, `--blocks <n>` more or fewer blocks, `--seed <n>` another order,
- * `--short` small sizes, `--profile` records CPU profiles of the processes during whole orders instead.
+ * `--short` small sizes.
  */
 const { values } = parseArgs({
   options: {
@@ -22,7 +20,6 @@ const { values } = parseArgs({
     blocks: { type: 'string' },
     seed: { type: 'string', default: '1' },
     short: { type: 'boolean', default: false },
-    profile: { type: 'boolean', default: false },
   },
 });
 
@@ -49,7 +46,6 @@ async function runSections(servers: Servers): Promise<{ goals: Row[]; failed: st
       for (const { title, header, rows } of result.tables ?? []) {
         console.log(`  ${title}\n${markdownTable(header, rows)}`);
       }
-      if (name === 'cost') console.log(`  What rates of orders need, by arithmetic\n${planTable(result)}`);
       goals.push(...result.rows.filter(({ goal }) => goal));
     } catch (error) {
       console.error(error);
@@ -65,10 +61,6 @@ async function runSections(servers: Servers): Promise<{ goals: Row[]; failed: st
 async function run(): Promise<number> {
   const servers = await startServers();
   try {
-    if (values.profile) {
-      await profile(servers);
-      return 0;
-    }
     const { goals, failed } = await runSections(servers);
     console.log(`\n${markdownTable(['part', 'version or size'], Object.entries(await describeMachine(servers)))}`);
     console.log(`\nMedians of ${blocks} blocks\n${rowsTable(goals)}`);

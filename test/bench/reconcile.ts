@@ -16,7 +16,7 @@ export async function reconcile(arm: OrderArm, accepted: number): Promise<void> 
   const differs = (): boolean =>
     stored.orders !== expected.orders ||
     stored.delivered !== expected.delivered ||
-    (stored.workflows !== undefined && stored.workflows !== expected.workflows);
+    stored.workflows !== expected.workflows;
   for (let tries = 1; differs(); tries++) {
     if (tries === TRIES) {
       throw new Error(`the arm stored ${JSON.stringify(stored)} instead of ${JSON.stringify(expected)}`);

@@ -13,8 +13,6 @@ export interface Servers {
   admin: pg.Pool;
   databaseUrl: (name: string) => string;
   temporalAddress: string;
-  postgresPid: number;
-  temporalPid: number;
   /** Registers an arm, so that it does not outlive its section. */
   track: <Arm extends Stoppable>(arm: Arm) => Arm;
   /** Stops the arms that still run. */
@@ -66,8 +64,6 @@ export async function startServers(): Promise<Servers> {
     admin,
     databaseUrl: (name) => urlOf(postgres.url, name),
     temporalAddress: temporal.address,
-    postgresPid: postgres.pid,
-    temporalPid: temporal.pid,
     async stop() {
       await admin.end();
       await Promise.all([temporal.stop(), postgres.stop()]);

@@ -34,8 +34,6 @@ export interface Cell {
   spares?: Spared | ((scene: Scene) => Spared | undefined);
   /** How long the load runs before its throughput is measured. Default: 1.5 s. */
   warmUpMs?: number;
-  /** True if no order stays open: `--abandoned` then adds none. */
-  endsAllOrders?: boolean;
   /** What the lender does with half of the applications; the others get any outcome. Default: it approves them. */
   usualLenderOutcome?: LenderOutcome;
   /** Before the load. */

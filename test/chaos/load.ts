@@ -13,18 +13,14 @@ const LEAVE_AFTER_MS = 120_000;
 const CALL_MS = 50;
 /** The customers who are in a shop at the same time, at most: a slow machine gets a smaller load, not a backlog. */
 const MAX_RUNNING = 60;
-/** The creates of abandoned orders that run at the same time, at most. */
-const MAX_CREATING = 30;
 /** Steps of low-discrepancy sequences in [0, 1): one divided by the golden ratio, and by the plastic ratio. */
 const STEP = { kind: 0.618_033_988_75, reads: 0.754_877_666_2 };
 
 export interface Load {
   /** Starts no further journeys, and waits for the end of those that run. */
   finish: () => Promise<void>;
-  /** Cancels every open order but the abandoned ones. */
+  /** Cancels every open order. */
   cancelOpen: () => Promise<void>;
-  /** Reads the abandoned orders that may be open. */
-  readAbandoned: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -36,8 +32,6 @@ export interface LoadOptions {
   seed: number;
   /** Customers per second. */
   rate: number;
-  /** Creates per second, besides, of orders whose customer never comes. */
-  abandonedRate: number;
   /** What the lender does with half of the applications. */
   usualLenderOutcome: LenderOutcome;
   /** True if a restoration can undo what was acknowledged. */
@@ -48,11 +42,9 @@ export interface LoadOptions {
 
 /** Starts customers' journeys at a fixed rate: creates, reads, lists, progress, cancels and resends of several sellers. */
 export function startLoad(options: LoadOptions): Load {
-  const { apiUrls, checkoutKey, shops, ledger, seed, rate, abandonedRate, canVanish, canBeRefused } = options;
+  const { apiUrls, checkoutKey, shops, ledger, seed, rate, canVanish, canBeRefused } = options;
   const caller = createCaller(apiUrls, ledger);
   const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused, canVanish);
-  const uncounted = createCaller(apiUrls, { ...ledger, successes: [] });
-  const visitor = new Shopper(uncounted, ledger, checkoutKey, canBeRefused, canVanish);
   const browserAgent = createBrowserAgent();
   let leaveAt = Infinity;
   const visitPages = (record: OrderRecord, intent: Intent): Promise<void> =>
@@ -62,78 +54,58 @@ export function startLoad(options: LoadOptions): Load {
       canVanish,
     });
   const running = new Set<Promise<unknown>>();
-  const [random, abandoned] = [seeded(seed, 'load'), seeded(seed, 'abandoned')];
+  const random = seeded(seed, 'load');
   let isOpen = true;
 
   /** Begins something at a fixed rate, until the load ends. */
-  const begin = async (perSecond: number, most: number, work: (count: number) => Promise<unknown>): Promise<void> => {
+  const begin = async (work: (count: number) => Promise<unknown>): Promise<void> => {
     const startedAt = performance.now();
-    let unfinished = 0;
-    for (let count = 0; isOpen && perSecond > 0; count++) {
-      await delay(Math.max(startedAt + (count * 1000) / perSecond - performance.now(), 0));
-      if (unfinished >= most) continue;
-      unfinished += 1;
+    for (let count = 0; isOpen; count++) {
+      await delay(Math.max(startedAt + (count * 1000) / rate - performance.now(), 0));
+      if (running.size >= MAX_RUNNING) continue;
       const one = work(count)
         .catch((error: unknown) => ledger.complaints.push(`a customer failed: ${String(error)}`))
-        .finally(() => {
-          running.delete(one);
-          unfinished -= 1;
-        });
+        .finally(() => running.delete(one));
       running.add(one);
     }
   };
   // Any few seconds have about the same mix of shops and journeys. With a random mix, the load can make 40 % more calls
   // before the fault than after it, which looks like lost throughput.
   const [firstShop, firstKind, firstReads] = [random.between(0, shops.length - 1), random.next(), random.next()];
-  const beginning = [
-    begin(rate, MAX_RUNNING, (count) => {
-      const shop = shops[(firstShop + count) % shops.length]!;
-      const journey = {
-        kind: (firstKind + count * STEP.kind) % 1,
-        reads: (firstReads + count * STEP.reads) % 1 < 0.5,
-      };
-      return shop.isHosted
-        ? travelPages(shopper, shop, random, journey, drawIntent(random, options.usualLenderOutcome), visitPages)
-        : travel(shopper, shop, random, journey);
-    }),
-    begin(abandonedRate, MAX_CREATING, () =>
-      visitor.create(abandoned.pick(shops), abandoned.between(100, 1_000_000) / 100, { isAbandoned: true }),
-    ),
-  ];
-  const giveUpAfter = (ms: number): void => {
-    for (const one of [caller, uncounted]) one.giveUpAt(performance.now() + ms);
-  };
-  const visitOpen = async (
-    isAbandoned: boolean,
-    visit: (shop: Shop, record: OrderRecord) => Promise<void>,
-  ): Promise<void> => {
-    const queue = ledger.orders.filter((one) => one.isAbandoned === isAbandoned && one.ids.size > 0 && seemsOpen(one));
-    giveUpAfter(STUCK_AFTER_MS + queue.length * CALL_MS);
-    const work = async (): Promise<void> => {
-      for (let record = queue.pop(); record; record = queue.pop()) {
-        const shop = shops.find(({ id }) => id === record.sellerId)!;
-        await visit(shop, record);
-      }
+  const beginning = begin((count) => {
+    const shop = shops[(firstShop + count) % shops.length]!;
+    const journey = {
+      kind: (firstKind + count * STEP.kind) % 1,
+      reads: (firstReads + count * STEP.reads) % 1 < 0.5,
     };
-    await Promise.all(Array.from({ length: 16 }, work));
-  };
+    return shop.isHosted
+      ? travelPages(shopper, shop, random, journey, drawIntent(random, options.usualLenderOutcome), visitPages)
+      : travel(shopper, shop, random, journey);
+  });
+  const giveUpAfter = (ms: number): void => caller.giveUpAt(performance.now() + ms);
   return {
     async finish() {
       isOpen = false;
-      await Promise.all(beginning);
+      await beginning;
       giveUpAfter(STUCK_AFTER_MS);
       leaveAt = performance.now() + LEAVE_AFTER_MS;
       await Promise.all(running);
     },
-    // A payment at the bank can complete the order in the meantime.
-    cancelOpen: () =>
-      visitOpen(false, (shop, record) => {
-        record.isCleanedUp = true;
-        return shopper.cancel(shop, record, shop.isHosted);
-      }),
-    readAbandoned: () => visitOpen(true, (shop, record) => visitor.read(shop, record)),
+    async cancelOpen() {
+      const queue = ledger.orders.filter((one) => one.ids.size > 0 && seemsOpen(one));
+      giveUpAfter(STUCK_AFTER_MS + queue.length * CALL_MS);
+      const work = async (): Promise<void> => {
+        for (let record = queue.pop(); record; record = queue.pop()) {
+          const shop = shops.find(({ id }) => id === record.sellerId)!;
+          record.isCleanedUp = true;
+          // A payment at the bank can complete the order in the meantime.
+          await shopper.cancel(shop, record, shop.isHosted);
+        }
+      };
+      await Promise.all(Array.from({ length: 16 }, work));
+    },
     async close() {
-      await Promise.all([caller.close(), uncounted.close(), browserAgent.destroy()]);
+      await Promise.all([caller.close(), browserAgent.destroy()]);
     },
   };
 }

@@ -4,7 +4,7 @@ import { createSeller } from '../support/stack';
 import { type Cell, type Scene, variantOf } from './cell';
 import { type Allowances, type Broken, brokenInvariants } from './invariants';
 import { type OrderFacts, readFacts, withoutOpenWorkflow } from './facts';
-import { acknowledged, createLedger, type Ledger } from './ledger';
+import { acknowledged, createLedger } from './ledger';
 import { startLoad } from './load';
 import { firstTryShare, MEASURED_MS, rateBetween, recoveryMs } from './recovery';
 import { type Replayed, replayRuns } from './replays';
@@ -26,7 +26,6 @@ const FIRST_TRY_SHARE = 0.75;
 /** A killed worker's attempt is repeated after 30 s, and the lender or the bank is asked again after up to a minute. */
 const QUIET_WITHIN_MS = 150_000;
 const POLL_MS = 300;
-const IS_OPEN = `o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')`;
 
 export interface RunResult {
   seed: number;
@@ -56,8 +55,6 @@ export interface RunOptions {
   seed: number;
   /** Customers per second. */
   rate: number;
-  /** Orders per second, besides, whose customer never comes. Default: none. */
-  abandonedRate?: number;
   oldRoot: string | undefined;
 }
 
@@ -84,14 +81,13 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   // Most runs are closed by now. What fails here is replayed again at the end.
   const replaying = replayRuns(stack, sellerIds, replayed, { onlyClosed: true }).catch(() => undefined);
   lap();
-  const isQuiet = await untilQuiet(stack, ledger, sellerIds, lostOf(memory), cell.quietWithinMs);
+  const isQuiet = await untilQuiet(stack, sellerIds, lostOf(memory), cell.quietWithinMs);
   const quietMs = lap();
   const own = await cell.verify?.(scene).catch((error: unknown) => [{ orderId: '', fault: String(error) }]);
 
   const ended = partsOf(stack).filter((part) => part.isFaulty());
   const facts = await readFacts(stack, sellerIds, logStart);
   const factsMs = lap();
-  await load.readAbandoned();
   await load.close();
   const spared = typeof cell.spares === 'function' ? cell.spares(scene) : cell.spares;
   const allowed: Allowances = { ...(spared === 'service' && { sparesRuns: true }), ...cell.allowed?.(scene) };
@@ -140,13 +136,12 @@ function stopwatch(): () => number {
 }
 
 /** The load, the fault, and healing until throughput is back. */
-async function strike(cell: Cell, scene: Scene, { seed, rate, abandonedRate = 0 }: RunOptions) {
+async function strike(cell: Cell, scene: Scene, { seed, rate }: RunOptions) {
   const { stack, ledger, shops, random } = scene;
   await cell.prepare?.(scene);
   const { operators = false, restored } = cell.allowed?.(scene) ?? {};
   const load = startLoad({
     ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, seed, rate },
-    abandonedRate: cell.endsAllOrders ? 0 : abandonedRate,
     usualLenderOutcome: cell.usualLenderOutcome ?? 'approved',
     canVanish: cell.restores ?? false,
     canBeRefused: operators || restored !== undefined,
@@ -185,38 +180,30 @@ async function untilRecovered(successes: readonly number[], baseline: number, he
 }
 
 /**
- * Waits until nothing is left to do: no order but the abandoned ones is open, each open order has an open workflow, and no
- * other workflow is open, except those of orders that were reported lost. The invariants report what is not so.
+ * Waits until nothing is left to do: no order and no workflow is open, except those of orders that were reported lost. The
+ * invariants report what is not so.
  * @returns false if something is left to do after that time
  */
 async function untilQuiet(
   { db, client }: ChaosStack,
-  ledger: Ledger,
   sellerIds: readonly string[],
   lost: ReadonlySet<string>,
   withinMs = QUIET_WITHIN_MS,
 ): Promise<boolean> {
-  const abandonedIds = acknowledged(ledger).flatMap(({ id, record }) => (record.isAbandoned ? [id] : []));
   const running = `ExecutionStatus = 'Running' and SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
   return waitUntil(async () => {
-    const { rows } = await db.query<{ openIds: string[]; isLeft: boolean }>({
-      text: `select coalesce(array_agg(id) filter (where is_open), '{}') as "openIds",
-               coalesce(bool_or(has_webhooks or has_payment or has_start or is_open and not id = any($2)), false) as "isLeft"
-             from (select id, ${IS_OPEN} as is_open,
-               exists (select from webhook_event where order_id = o.id and state = 'pending') as has_webhooks,
-               exists (select from payment where order_id = o.id and closed_at is null) as has_payment,
-               exists (select from start_request where order_id = o.id) as has_start
-               from orders o where seller_id = any($1)) states`,
-      values: [sellerIds, abandonedIds],
-    });
-    const { openIds, isLeft } = rows[0]!;
-    if (isLeft) return false;
-    const runningIds: string[] = [];
+    const { rowCount } = await db.query(
+      `select from orders o where seller_id = any($1) and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+         or exists (select from webhook_event where order_id = o.id and state = 'pending')
+         or exists (select from payment where order_id = o.id and closed_at is null)
+         or exists (select from start_request where order_id = o.id)) limit 1`,
+      [sellerIds],
+    );
+    if (rowCount !== 0) return false;
     for await (const { workflowId } of client.workflow.list({ query: running })) {
-      const id = workflowId.slice('order-'.length);
-      if (!lost.has(id)) runningIds.push(id);
+      if (!lost.has(workflowId.slice('order-'.length))) return false;
     }
-    return runningIds.length === openIds.length && new Set([...openIds, ...runningIds]).size === openIds.length;
+    return true;
   }, withinMs);
 }
 

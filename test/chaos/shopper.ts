@@ -27,16 +27,12 @@ export class Shopper {
   ) {}
 
   /** @param copies identical creates at the same time, with the same Idempotency-Key */
-  async create(
-    shop: Shop,
-    amount: number,
-    { copies = 1, withKey = true, isAbandoned = false } = {},
-  ): Promise<OrderRecord | undefined> {
+  async create(shop: Shop, amount: number, { copies = 1, withKey = true } = {}): Promise<OrderRecord | undefined> {
     const reference = `ref-${randomUUID()}`;
     const record: OrderRecord = {
       ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
       webhookSecret: shop.webhookSecret,
-      ...{ ids: new Set(), answers: [], isAbandoned, isCleanedUp: false, resent: false, resends: [] },
+      ...{ ids: new Set(), answers: [], isCleanedUp: false, resent: false, resends: [] },
     };
     this.ledger.orders.push(record);
     const data = { amount, reference, ...(shop.webhookUrl !== null && { webhook_url: shop.webhookUrl }) };

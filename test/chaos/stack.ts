@@ -5,10 +5,11 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { migrate } from '../../src/db/run-migrations';
 import { type Db, createPool } from '../../src/db/pool';
-import { createCheckoutKey } from '../../src/db/sellers';
+import { createCheckoutKey } from '../support/keys';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/server';
 import { freePort } from '../../tools/local-stack/ports';
+import { constants } from '../support/constants';
 import { QUICK } from '../support/stack';
 import { type Cleanup, endWith } from './cleanup';
 import { type Link, openLink } from './link';
@@ -22,6 +23,13 @@ const NAMESPACE = 'chaos';
 /** Of the file system that a cell fills. */
 const DISK_MB = 3000;
 
+/** As `SETTINGS`. */
+export const CHAOS_CONSTANTS = {
+  webhookSchedule: { attemptsWithSuccessor: 100 },
+  webhookTimeoutMs: 3000,
+  webhookBreaker: { minWaitMs: 500, maxWaitMs: 2000 },
+};
+
 /** Retries every second for two minutes, so that no fault exhausts a webhook. */
 export const SETTINGS = {
   ...QUICK,
@@ -29,11 +37,8 @@ export const SETTINGS = {
   SANDBOX_REFERRAL_MS: '2000',
   UPDATE_TIMEOUT_MS: '5000',
   WEBHOOK_RETRY_DELAYS: RETRY_DELAYS_S.join(','),
-  WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '100',
-  WEBHOOK_TIMEOUT_MS: '3000',
   WEBHOOK_CONCURRENCY_PER_SELLER: '25',
-  WEBHOOK_BREAKER_MIN_WAIT_MS: '500',
-  WEBHOOK_BREAKER_MAX_WAIT_MS: '2000',
+  ...constants(CHAOS_CONSTANTS),
 };
 
 export const LINKS = [

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { createPool } from '../../src/db/pool';
-import { createCheckoutKey } from '../../src/db/sellers';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/server';
+import { createCheckoutKey } from '../support/keys';
 import { until } from '../support/until';
 import { type Cleanup, endWith } from '../chaos/cleanup';
 import type { Link } from '../chaos/link';

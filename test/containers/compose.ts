@@ -28,7 +28,7 @@ interface Container {
   startedAt: string;
 }
 
-/** Copies the files that git knows. Compose v2 may be installed as a plugin, or built by make-stand-ins.sh. */
+/** Copies the files that git knows. Compose v2 may be a plugin or a program. */
 export async function createProject(): Promise<Project> {
   const folder = path.join(mkdtempSync(path.join(tmpdir(), 'containers-')), 'order-service');
   const files = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: PACKAGE_ROOT });

@@ -2,8 +2,6 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { PACKAGE_ROOT } from '../../src/package';
-import { shell } from '../clients/shell';
 import { codeBlocks } from '../extended/docs/markdown-blocks';
 import { type Api, type ApiResponse, apiOf } from '../support/api';
 import { exitWith } from '../support/exit-with';
@@ -14,7 +12,7 @@ import { type ContainerReceiver, startReceiver } from './receiver';
 import { type Numbers, type RollOut, printNumbers } from './report';
 
 /**
- * `npm run containers -- [--stand-ins] [--keep]`: runs the commands of docs/operators/compose.md as printed, in a copy of the
+ * `npm run containers -- [--keep]`: runs the commands of docs/operators/compose.md as printed, in a copy of the
  * repository: builds the image, starts all services, creates an account, and upgrades to a next version while calls
  * arrive. It interrupts and repeats another upgrade, scales to two of each, rolls back while calls arrive, and makes
  * Postgres read-only for a while. Then it crashes each container in turn, starts everything twice on the kept volumes,
@@ -22,7 +20,7 @@ import { type Numbers, type RollOut, printNumbers } from './report';
  * lost, or if the restored service lacks an order of the backup or its last change. Prints what it measured.
  */
 const { values } = parseArgs({
-  options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+  options: { keep: { type: 'boolean', default: false } },
 });
 const REPAIR = 'docker compose run --rm --no-deps cli reconcile --repair';
 const NEXT_VERSION = '1.0.1';
@@ -147,10 +145,6 @@ const SIZE = `docker image inspect --format '{{.Size}}'`;
 const megabytes = (output: string): number => Math.round(Number(output) / 1e6);
 
 async function main(): Promise<number> {
-  if (values['stand-ins']) {
-    const { code, output } = await shell(`bash ${path.join(PACKAGE_ROOT, 'test/containers/make-stand-ins.sh')}`);
-    if (code !== 0) throw new Error(`no stand-ins:\n${output}`);
-  }
   const project = await createProject();
   const { run, time } = project;
   const failures: string[] = [];
@@ -256,7 +250,6 @@ async function main(): Promise<number> {
     await run('docker compose run --rm --no-deps cli reconcile');
 
     const numbers: Numbers = {
-      standIns: (await run(`docker image inspect --format '{{.Config.Labels}}' ${base}`)).includes('stand-in'),
       ...{
         imageMb,
         baseMb,

@@ -7,7 +7,6 @@ export interface RollOut {
 }
 
 export interface Numbers {
-  standIns: boolean;
   imageMb: number;
   baseMb: number;
   buildSeconds: number;
@@ -52,8 +51,7 @@ function rows(numbers: Numbers): string[][] {
 }
 
 export function printNumbers(numbers: Numbers): void {
-  const { standIns, imageMb, baseMb, buildSeconds } = numbers;
-  console.log(`\non ${standIns ? 'stand-ins for the images' : 'the images of the registry'}`);
+  const { imageMb, baseMb, buildSeconds } = numbers;
   console.log(`image ${imageMb} MB, base ${baseMb} MB, build ${seconds(buildSeconds)}`);
   for (const [what, value] of rows(numbers)) console.log(`${what!}: ${value!}`);
 }

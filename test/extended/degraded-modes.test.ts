@@ -1,8 +1,7 @@
 import path from 'node:path';
-import { createSellerKey } from '../../src/db/sellers';
 import { PACKAGE_ROOT } from '../../src/package';
 import type { ApiResponse } from '../support/api';
-import { alterDatabase } from '../support/database';
+import { constants } from '../support/constants';
 import { openOrder, queryOrder, timelineOf } from '../support/orders';
 import { expectProblem } from '../support/problems';
 import { killProcesses, startProcess } from '../support/processes';
@@ -19,7 +18,7 @@ jest.setTimeout(300_000);
 
 const stack = useStack({
   worker: false,
-  env: { READ_BUDGET_MS: '10000', UPDATE_TIMEOUT_MS: '2000', WEBHOOK_RETRY_DELAYS: '0,1,1,1,1,1,1,1' },
+  env: { ...constants({ readBudgetMs: 10_000 }), UPDATE_TIMEOUT_MS: '2000', WEBHOOK_RETRY_DELAYS: '0,1,1,1,1,1,1,1' },
 });
 const receiver = useReceiver('test');
 afterEach(async () => {
@@ -54,42 +53,6 @@ test('without a worker, orders are created and read, changes get 503, and the ne
   await stack.startWorker();
   await cancelSucceeds(id);
   await until(() => queryOrder(stack.client, created.body.data.id).catch(() => null), 'the new order runs');
-});
-
-test('without Postgres, creating, reading and cancelling an order get 503, and webhooks and changes continue once it is back', async () => {
-  await stack.startWorker();
-  receiver.answerWith(500);
-  // A process that remembers the key would learn of the outage only from its next query.
-  const key = await createSellerKey(stack.db, stack.seller.id);
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(() => receiver.deliveries.length > 0, 'the first attempt has arrived');
-  await alterDatabase(stack.databaseUrl, 'allow_connections false');
-  const { create, get, cancel } = stack.api;
-  for (const response of await Promise.all([create({}, { key }), get(id, { key }), cancel(id, { key })])) {
-    expectRetryLater(response, /Nothing changed/);
-  }
-  await until(async () => !(await isReady()), 'the API is not ready');
-  receiver.answerWith(200);
-  await alterDatabase(stack.databaseUrl, 'allow_connections true');
-  await cancelSucceeds(id);
-  await until(() => receiver.deliveries.at(-1)?.body.data.sequence === 2, 'both webhooks have arrived');
-  await until(isReady, 'the API is ready');
-});
-
-test('on a full disk, orders are read, and creating and cancelling one get 503 until there is space', async () => {
-  await stack.startWorker();
-  const id = await openOrder(stack);
-  await stack.db.query(`create function disk_full() returns trigger language plpgsql as
-    $$ begin raise 'could not extend file: No space left on device' using errcode = '53100'; end $$`);
-  for (const table of ['orders', 'order_timeline', 'start_request', 'idempotency_key']) {
-    await stack.db.query(`create trigger disk_full before insert or update on ${table} execute function disk_full()`);
-  }
-  expectRetryLater(await stack.api.create(), /outcome is unknown/);
-  expect((await stack.api.get(id)).body.data.status).toBe('CREATED');
-  expectRetryLater(await stack.api.cancel(id), /outcome is unknown/);
-  await stack.db.query('drop function disk_full() cascade');
-  await cancelSucceeds(id);
-  expect((await stack.api.create()).status).toBe(201);
 });
 
 test.each([1, -1])(

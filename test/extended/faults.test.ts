@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '../../tools/local-stack/ports';
 import { type TemporalServer, startTemporal } from '../../tools/local-stack/temporal-server';
-import { createOrder, isRunning, openOrder, runsOf, queryOrder, timelineOf } from '../support/orders';
+import { createOrder, isRunning, openOrder, runsOf, queryOrder } from '../support/orders';
 import { registry } from '../../src/telemetry/metrics';
 import { expectProblem } from '../support/problems';
 import { parseMetrics } from '../support/prometheus';
-import { type ApiResponse, apiOf } from '../support/api';
 import { inBatches } from '../support/in-batches';
-import { type HeldTransaction, holdTransaction, patientUrl, statementsWaiting } from '../support/database';
+import { holdTransaction, patientUrl, statementsWaiting } from '../support/database';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
-import { startProxy } from '../support/proxy';
 import { type Stack, startStack } from '../support/stack';
 import { until } from '../support/until';
 
@@ -93,92 +91,6 @@ test('while Temporal is down, changes fail without a call, and new orders run on
 
 async function isKnownDown(): Promise<boolean> {
   return parseMetrics(await registry.metrics()).value('order_service_open_breakers', { breaker: 'temporal' }) === 1;
-}
-
-test('a worker starts the workflow of an order whose API process was killed before the start', async () => {
-  const worker = await startWorkerProcess();
-  // The API's calls to Temporal never return, so the kill always comes before the start of the workflow.
-  const proxy = await startProxy(temporal.address);
-  proxy.blackHole();
-  const server = await startProcess('server', { ...stack.env, TEMPORAL_ADDRESS: proxy.address });
-  const doomed = apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey);
-  const created = await doomed.create();
-  await server.signal('SIGKILL');
-  proxy.stop();
-  expect(created.status).toBe(201);
-  const { id } = created.body.data;
-  await until(() => isRunning(stack.client, id), 'a worker has started the workflow');
-  expect((await reported(id)).body.data.status).toBe('PENDING');
-  await worker.signal('SIGTERM');
-});
-
-test('row, history and response agree after worker and Temporal were killed before a save committed', async () => {
-  const worker = await startWorkerProcess();
-  const id = await openOrder(stack);
-  const lock = await lockRow(id);
-  const response = stack.api.progress(id, 'signup_started');
-  await until(() => saveWaits(), 'the save waits for the row lock');
-  await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
-  await lock.commit();
-  await recover(id, await response);
-});
-
-test('row, history and response agree after worker and Temporal were killed between a save and its history event', async () => {
-  const proxy = await startProxy(temporal.address);
-  const worker = await startWorkerProcess(proxy.address);
-  const id = await openOrder(stack);
-  const lock = await lockRow(id);
-  const response = stack.api.progress(id, 'signup_started');
-  await until(() => saveWaits(), 'the save waits for the row lock');
-  proxy.blackHole();
-  await lock.commit();
-  await until(async () => (await timelineOf(stack, id)).length === 2, 'the save is committed');
-  await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
-  proxy.stop();
-  await recover(id, await response);
-});
-
-/** Restarts Temporal and a worker, then checks the order with `agree`. */
-async function recover(id: string, response: { status: number }): Promise<void> {
-  temporal = await startTemporal(options);
-  const worker = await startWorkerProcess();
-  await agree(id, response.status);
-  await worker.signal('SIGTERM');
-}
-
-/** Checks that row, timeline, workflow and API all show exactly one change. @param status of the first report */
-async function agree(id: string, status: number): Promise<void> {
-  // A 503 lets the caller repeat the call safely.
-  expect([200, 503]).toContain(status);
-  expect((await reported(id)).body.data.status).toBe('PENDING');
-  expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual(['created', 'signup_started']);
-  const shown = await until(
-    () =>
-      queryOrder(stack.client, id).then(
-        (saved) => (saved?.version === 1 ? null : saved),
-        () => null,
-      ),
-    'the workflow has read the row',
-  );
-  expect([shown.version, shown.status]).toEqual([2, 'PENDING']);
-  expect((await timelineOf(stack, id)).filter(({ version }) => version !== null)).toHaveLength(2);
-  expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
-}
-
-/** Reports `signup_started`, again after each 503. */
-function reported(id: string): Promise<ApiResponse> {
-  return until(async () => {
-    const response = await stack.api.progress(id, 'signup_started');
-    return response.status === 200 ? response : undefined;
-  }, 'the report succeeds');
-}
-
-function lockRow(id: string): Promise<HeldTransaction> {
-  return holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
-}
-
-async function saveWaits(): Promise<boolean> {
-  return (await statementsWaiting(stack.db, 'update orders set version')) === 1;
 }
 
 test('on SIGTERM a worker is no longer ready, even while a background job waits for a lock, and exits with 0', async () => {

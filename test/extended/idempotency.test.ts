@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type ApiResponse, type Api, apiOf, BASE } from '../support/api';
-import { holdTransaction, patientUrl, statementsWaiting } from '../support/database';
-import { isRunning, openOrder } from '../support/orders';
+import { patientUrl } from '../support/database';
+import { openOrder } from '../support/orders';
 import { expectProblem } from '../support/problems';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
 import { useStack } from '../support/stack';
@@ -110,68 +110,6 @@ async function abandon(port: number, request: string, body = ''): Promise<void> 
   socket.destroy();
   await once(socket, 'close');
 }
-
-describe('an API process that is killed between the insert of a key and the commit', () => {
-  interface Killed {
-    second: Promise<ApiResponse>;
-    /** The Postgres backend of the killed process's connection. */
-    backend: number;
-    release: () => Promise<void>;
-  }
-
-  /**
-   * Makes a create call wait, after it has inserted its key, for the seller's row; starts a second call; kills the
-   * process of the first.
-   * @param key also the order's reference
-   */
-  async function killed(key: string, other = apis[1]!): Promise<Killed> {
-    const doomed = await startApi();
-    const lock = await holdTransaction(stack.db, 'select from seller where id = $1 for update', [stack.seller.id]);
-    const waiting = (count: number) =>
-      until(
-        async () => (await statementsWaiting(stack.db, 'insert into idempotency_key')) === count,
-        `${count} calls wait for the key`,
-      );
-    const first = expect(create(doomed.api, key, key)).rejects.toThrow('fetch failed');
-    await waiting(1);
-    const { rows } = await stack.db.query<{ pid: number }>(
-      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    const second = create(other, key, key);
-    await waiting(2);
-    await doomed.process.signal('SIGKILL');
-    await first;
-    return { second, backend: rows[0]!.pid, release: lock.rollback };
-  }
-
-  const endBackend = (pid: number) => stack.db.query('select pg_terminate_backend($1)', [pid]);
-
-  test('leaves a complete order if Postgres commits, and the waiting call replays the response', async () => {
-    const { second, release } = await killed('finished');
-    await release();
-    const response = await second;
-    expect([response.status, isReplay(response)]).toEqual([201, true]);
-    expect(await ordersWith('finished')).toEqual([{ id: response.body.data.id, status: 'CREATED' }]);
-    await until(() => isRunning(stack.client, response.body.data.id), 'the workflow runs');
-  });
-
-  test('releases the key if Postgres rolls back, and the waiting call creates the order', async () => {
-    const { second, backend, release } = await killed('undone');
-    await endBackend(backend);
-    await release();
-    const response = await second;
-    expect([response.status, isReplay(response)]).toEqual([201, false]);
-    expect(await ordersWith('undone')).toEqual([{ id: response.body.data.id, status: 'CREATED' }]);
-  });
-
-  test('blocks the key for at most as long as a call waits', async () => {
-    const { second, backend, release } = await killed('stuck', (await startApi(stack.databaseUrl)).api);
-    expect([409, 503]).toContain((await second).status);
-    await endBackend(backend);
-    await release();
-    expect((await settled(() => create(apis[1]!, 'stuck', 'stuck'))).status).toBe(201);
-  });
-});
 
 describe('the reference of an order that is being cancelled', () => {
   const CREATES = 20;

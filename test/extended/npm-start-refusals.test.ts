@@ -32,7 +32,7 @@ function start(env: Record<string, string>) {
 
 test.each([
   [{ PORT: 'abc' }, /^Invalid configuration: PORT must be/],
-  [{ READ_BUDGET_MS: 'x' }, /^Invalid configuration: READ_BUDGET_MS must be/],
+  [{ UPDATE_TIMEOUT_MS: 'x' }, /^Invalid configuration: UPDATE_TIMEOUT_MS must be/],
   [{ DATA_DIR: '/dev/null/orders' }, /^DATA_DIR: cannot write to \/dev\/null\/orders \(E\w+\)\. Choose a folder/],
 ])('npm start refuses %j in one line', (env: Record<string, string>, line) => {
   expect(start(env)).toEqual({ status: 1, lines: [expect.stringMatching(line)] });

@@ -63,17 +63,6 @@ test('a second Ctrl-C ends Postgres and Temporal too, although the stop waits fo
   await until(() => !pids.some(exists), 'Postgres and Temporal have ended');
 });
 
-test('Ctrl-C while Temporal starts ends it', async () => {
-  const service = await start(/^Postgres: creating/);
-  const pidFile = inDataDir('temporal/temporal.pid');
-  await until(() => existsSync(pidFile) && readLines(pidFile)[0] !== '', 'Temporal is spawned');
-  const pids = servers();
-  expect(pids).toHaveLength(2);
-  await service.signal('SIGINT');
-  expect(service.exitCode()).toBe(0);
-  await until(() => !pids.some(exists), 'Postgres and Temporal have ended');
-});
-
 /** Runs `npm start` in a terminal, and closes it when a line arrives on standard input. */
 const IN_TERMINAL = `
 import os, pty, sys, threading

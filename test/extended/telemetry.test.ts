@@ -6,6 +6,7 @@ import { PACKAGE_ROOT } from '../../src/package';
 import { type Api, BASE, apiOf } from '../support/api';
 import { applied, endReferral } from '../support/checkout';
 import { runCli } from '../support/cli';
+import { constants } from '../support/constants';
 import { openOrder } from '../support/orders';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
 import { type Metrics, scrape } from '../support/prometheus';
@@ -40,7 +41,7 @@ beforeAll(async () => {
     ...stack.env,
     CHECKOUT_BASE_URL: `http://127.0.0.1:${port}`,
     HOSTED_CHECKOUT: 'true',
-    READ_BUDGET_MS: '10000',
+    ...constants({ readBudgetMs: 10_000 }),
     UPDATE_TIMEOUT_MS: '60000',
     SANDBOX_REFERRAL_MS: '3600000',
     WEBHOOK_RETRY_DELAYS: '0,0.1,0.1',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { PROGRESS_EVENTS } from '../../src/domain/order';
+import { constants } from '../support/constants';
 import { inBatches } from '../support/in-batches';
 import { OrderModel, eventSequences } from '../support/order-model';
 import { timelineOf } from '../support/orders';
@@ -18,7 +19,7 @@ const AT_ONCE = 10;
 
 jest.setTimeout(600_000 + SEQUENCES * 3000);
 
-const stack = useStack({ env: { READ_BUDGET_MS: '10000', UPDATE_TIMEOUT_MS: '60000' } });
+const stack = useStack({ env: { ...constants({ readBudgetMs: 10_000 }), UPDATE_TIMEOUT_MS: '60000' } });
 const receiver = useReceiver();
 
 /** What callers do besides reporting events: read the order, list it, or have the worker replaced. */

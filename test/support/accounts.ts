@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { keyDigest } from '../../src/db/api-keys';
-import { createCheckoutKey, createSellerKey } from '../../src/db/sellers';
+import { createCheckoutKey, createSellerKey } from './keys';
 import type { Whose } from './authorization-matrix';
 import { type SharedStack, type TestSeller, createSeller } from './stack';
 import { openOrder } from './orders';

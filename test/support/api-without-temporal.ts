@@ -1,7 +1,7 @@
-import { loadConfig } from '../../src/config';
 import { startServer } from '../../src/server';
 import { freePort } from '../../tools/local-stack/ports';
 import { apiOf } from './api';
+import { loadTestConfig } from './constants';
 import { createDatabase } from './database';
 import { QUICK, createSeller, log } from './stack';
 import { useResource } from './use-resource';
@@ -22,7 +22,7 @@ export async function startApiWithoutTemporal(
 ): Promise<ApiServer> {
   const address = `127.0.0.1:${port ?? (await freePort())}`;
   const temporal = { connectionOptions: { address }, namespace: 'none' };
-  const server = await startServer(loadConfig({ ...QUICK, ...env }), temporal, logger);
+  const server = await startServer(loadTestConfig({ ...QUICK, ...env }), temporal, logger);
   return { url: `http://127.0.0.1:${server.port}`, stop: () => server.stop() };
 }
 

@@ -24,55 +24,38 @@ export const OPEN: Record<string, string> = {
   'GET /': 'redirects to the documentation',
 };
 
-const RECEIVER = 'http://127.0.0.1:9/';
+const seller = (ok = 200, data?: () => unknown): Row => ({
+  kind: 'seller',
+  ok,
+  ...(data && { body: () => ({ data: data() }) }),
+});
+const checkout = (data?: () => unknown): Row => ({ ...seller(200, data), kind: 'checkout' });
 
 /** Every route that needs a key. A row for a new route adds all tests of test/integration/api/authorization.test.ts. */
 export const MATRIX: Record<string, Row> = {
-  [`POST ${BASE}/seller/:sellerId/order`]: {
-    kind: 'seller',
-    ok: 201,
-    body: () => ({ data: { amount: 1, reference: randomUUID() } }),
-  },
-  [`GET ${BASE}/seller/:sellerId/order`]: { kind: 'seller', ok: 200 },
-  [`GET ${BASE}/order/:orderId`]: { kind: 'seller', ok: 200 },
-  [`DELETE ${BASE}/order/:orderId`]: { kind: 'seller', ok: 200 },
-  [`GET ${BASE}/seller/:sellerId/order/:orderId`]: { kind: 'seller', ok: 200 },
-  [`DELETE ${BASE}/seller/:sellerId/order/:orderId`]: { kind: 'seller', ok: 200 },
-  [`GET ${BASE}/seller/:sellerId/connection_check`]: { kind: 'seller', ok: 200 },
-  [`POST ${BASE}/order/:orderId/progress`]: {
-    kind: 'checkout',
-    ok: 200,
-    body: () => ({ data: { event: 'failed' } }),
-  },
-  [`POST ${BASE}/order/:orderId/simulate`]: { kind: 'seller', ok: 200, body: () => ({ data: { event: 'failed' } }) },
-  [`GET ${BASE}/pay_link/:payLinkId`]: { kind: 'checkout', ok: 200 },
-  [`GET ${BASE}/seller/:sellerId/webhook_event`]: { kind: 'seller', ok: 200 },
-  [`GET ${BASE}/order/:orderId/timeline`]: { kind: 'seller', ok: 200 },
-  [`GET ${BASE}/webhook_event/:webhookId`]: { kind: 'seller', ok: 200 },
-  [`POST ${BASE}/webhook_event/:webhookId/resend`]: { kind: 'seller', ok: 202 },
-  [`POST ${BASE}/seller/:sellerId/webhook_event/resend`]: {
-    kind: 'seller',
-    ok: 202,
-    body: () => ({ data: { state: 'disabled' } }),
-  },
-  [`POST ${BASE}/seller/:sellerId/webhook_secret/rotate`]: { kind: 'seller', ok: 200 },
-  [`PUT ${BASE}/seller/:sellerId/webhook_headers`]: {
-    kind: 'seller',
-    ok: 200,
-    body: () => ({ data: { origin: 'https://shop.example', headers: [{ name: 'X-Shop', value: 'mine' }] } }),
-  },
-  [`POST ${BASE}/seller/:sellerId/portal_session`]: { kind: 'seller', ok: 201 },
-  [`GET ${BASE}/seller/:sellerId/webhook_endpoint`]: { kind: 'seller', ok: 200 },
-  [`PUT ${BASE}/seller/:sellerId/webhook_endpoint`]: {
-    kind: 'seller',
-    ok: 200,
-    body: () => ({ data: { url: 'https://shop.example/hooks' } }),
-  },
-  [`POST ${BASE}/seller/:sellerId/webhook_test`]: {
-    kind: 'seller',
-    ok: 200,
-    body: () => ({ data: { url: RECEIVER } }),
-  },
+  [`POST ${BASE}/seller/:sellerId/order`]: seller(201, () => ({ amount: 1, reference: randomUUID() })),
+  [`GET ${BASE}/seller/:sellerId/order`]: seller(),
+  [`GET ${BASE}/order/:orderId`]: seller(),
+  [`DELETE ${BASE}/order/:orderId`]: seller(),
+  [`GET ${BASE}/seller/:sellerId/order/:orderId`]: seller(),
+  [`DELETE ${BASE}/seller/:sellerId/order/:orderId`]: seller(),
+  [`GET ${BASE}/seller/:sellerId/connection_check`]: seller(),
+  [`POST ${BASE}/order/:orderId/progress`]: checkout(() => ({ event: 'failed' })),
+  [`POST ${BASE}/order/:orderId/simulate`]: seller(200, () => ({ event: 'failed' })),
+  [`GET ${BASE}/pay_link/:payLinkId`]: checkout(),
+  [`GET ${BASE}/seller/:sellerId/webhook_event`]: seller(),
+  [`GET ${BASE}/order/:orderId/timeline`]: seller(),
+  [`GET ${BASE}/webhook_event/:webhookId`]: seller(),
+  [`POST ${BASE}/webhook_event/:webhookId/resend`]: seller(202),
+  [`POST ${BASE}/seller/:sellerId/webhook_event/resend`]: seller(202, () => ({ state: 'disabled' })),
+  [`POST ${BASE}/seller/:sellerId/webhook_secret/rotate`]: seller(),
+  [`PUT ${BASE}/seller/:sellerId/webhook_headers`]: seller(200, () => ({
+    ...{ origin: 'https://shop.example', headers: [{ name: 'X-Shop', value: 'mine' }] },
+  })),
+  [`POST ${BASE}/seller/:sellerId/portal_session`]: seller(201),
+  [`GET ${BASE}/seller/:sellerId/webhook_endpoint`]: seller(),
+  [`PUT ${BASE}/seller/:sellerId/webhook_endpoint`]: seller(200, () => ({ url: 'https://shop.example/hooks' })),
+  [`POST ${BASE}/seller/:sellerId/webhook_test`]: seller(200, () => ({ url: 'http://127.0.0.1:9/' })),
 };
 
 /** Returns the names of a route's path parameters. */

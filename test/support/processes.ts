@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { PACKAGE_ROOT } from '../../src/package';
@@ -47,7 +48,9 @@ export async function startProcess(
   { isUp = /(API|worker) started|is up/, root = PACKAGE_ROOT, nodeOptions = [], via = [] }: ProcessOptions = {},
 ): Promise<ServiceProcess> {
   const file = `dist/${entry === 'npm-start' ? 'tools/local-stack/start' : `src/${entry}`}.js`;
-  const command = [...via, process.execPath, ...nodeOptions, path.join(root, file)];
+  const preload = path.join(root, 'dist/test/support/constants.js');
+  const options = env.TEST_CONSTANTS === undefined || !existsSync(preload) ? [] : ['--require', preload];
+  const command = [...via, process.execPath, ...options, ...nodeOptions, path.join(root, file)];
   const child = spawn(command[0]!, command.slice(1), {
     env: { ...inherited(), LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

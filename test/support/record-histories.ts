@@ -49,6 +49,13 @@ const scenarios: Record<string, Scenario> = {
     await workflow(stack, id).result();
     return order(id);
   },
+  async 'cancelled-after-the-end'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started', 'declined']);
+    await workflow(stack, id).result();
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    return order(id);
+  },
   async 'cancelled-natively'(stack, { url }) {
     const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
     await workflow(stack, id).cancel();

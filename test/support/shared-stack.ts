@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { createCheckoutKey } from '../../src/db/sellers';
+import { createCheckoutKey } from './keys';
 import { PACKAGE_ROOT } from '../../src/package';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/server';

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
-import { loadConfig } from '../../src/config';
 import type { Db } from '../../src/db/pool';
 import { insertWebhookSecret } from '../../src/db/secrets';
-import { createCheckoutKey, createSellerKey, insertSeller } from '../../src/db/sellers';
+import { insertSeller } from '../../src/db/sellers';
+import { createCheckoutKey, createSellerKey } from './keys';
 import { type KeyRing, NO_KEYS, createKeyRing } from '../../src/encryption/key-ring';
 import { createLogger } from '../../src/logger';
 import type * as server from '../../src/server';
@@ -15,6 +15,7 @@ import type * as setUp from '../../src/temporal/server';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
 import type * as worker from '../../src/worker';
 import { type Api, apiOf } from './api';
+import { constants, loadTestConfig } from './constants';
 import { createDatabase } from './database';
 import { type Scope, useResource } from './use-resource';
 
@@ -35,15 +36,11 @@ export const QUICK = {
   WORKER_HEALTH_PORT: '0',
   CHECKOUT_BASE_URL: 'https://checkout.example',
   WEBHOOK_ALLOW_PRIVATE: 'true',
-  BACKGROUND_INTERVAL_MS: '200',
-  START_AFTER_MS: '1000',
-  START_TIMEOUT_MS: '3000',
+  ...constants({}),
   SHUTDOWN_GRACE_MS: '2000',
   RATE_LIMIT_KEY: '1000000',
-  RATE_LIMIT_CHECKOUT_KEY: '1000000',
   RATE_LIMIT_ADDRESS: '1000000',
   SANDBOX_ORDERS_PER_DAY: '1000000',
-  SANDBOX_ORDER_BYTES_PER_DAY: '1000000000000',
 };
 
 /** The service that test files share: see `useSharedStack`. */
@@ -106,7 +103,7 @@ export async function startStack({
     TEMPORAL_NAMESPACE: temporal.namespace,
     ...env,
   };
-  const config = loadConfig(allEnv);
+  const config = loadTestConfig(allEnv);
   const { createTemporalClient, payloadCodecs, ensureNamespace, startServer } = loadApi();
   const client = createTemporalClient(temporal, payloadCodecs(config));
   await ensureNamespace(client);

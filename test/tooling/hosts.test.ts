@@ -30,8 +30,7 @@ const HOSTS = 'deploy/hosts';
 const SYSTEMD = `${HOSTS}/systemd`;
 const settings = listSettings().map(({ env }) => env);
 const isKnown = (name: string): boolean =>
-  [...settings, 'ORDERS_URL', 'METRICS_URL', 'ORDER_SERVICE_OPERATOR', 'NODE_OPTIONS'].includes(name) ||
-  name.startsWith('TEMPORAL_');
+  [...settings, 'ORDERS_URL', 'ORDER_SERVICE_OPERATOR', 'NODE_OPTIONS'].includes(name) || name.startsWith('TEMPORAL_');
 const variablesOf = (text: string): Record<string, string> =>
   Object.fromEntries([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]));
 const serviceEnv = variablesOf(
@@ -213,7 +212,7 @@ describe('deploy/monitoring', () => {
           .replaceAll(' ', '-')
           .replace(/[^\w-]/g, ''),
       );
-    const runbooks = matches(rules, /^ +runbook: '(.+)'$/gm);
+    const runbooks = matches(rules, /^ +runbook_url: '{{ \$externalLabels.runbooks }}\/(.+)'$/gm);
     expect(runbooks.length).toBe(matches(rules, /- (alert): /g).length);
     expect(runbooks.filter((it) => !anchors(it.split('#')[0]!).includes(it.split('#')[1]!))).toEqual([]);
   });

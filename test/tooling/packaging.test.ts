@@ -24,7 +24,7 @@ function inSubnet(ip: string, cidr: string): boolean {
 const dockerfile = read('Dockerfile');
 const settings = listSettings().map(({ env }) => env);
 /** Read by the CLI only: see docs/operators/cli.md. */
-const OF_THE_CLI = ['ORDERS_URL', 'METRICS_URL', 'ORDER_SERVICE_OPERATOR'];
+const OF_THE_CLI = ['ORDERS_URL', 'ORDER_SERVICE_OPERATOR'];
 
 describe('docker-compose.yml', () => {
   interface Service {
@@ -132,7 +132,7 @@ describe('docker-compose.yml', () => {
     expect(service.env_file).toEqual([{ path: '.env', required: false }]);
     // What `environment` has overrides .env, unless it refers to it.
     const fixed = ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'METRICS_ADDRESS'];
-    const others = ['TEMPORAL_DB_PASSWORD', 'ORDERS_URL', 'METRICS_URL'];
+    const others = ['TEMPORAL_DB_PASSWORD', 'ORDERS_URL'];
     const overrides = Object.entries(service.environment ?? {}).filter(
       ([name, value]) => ![...fixed, ...others].includes(name) && !String(value).startsWith(`\${${name}:-`),
     );

@@ -30,27 +30,14 @@ test('only the database and the checkout base URL are required', () => {
     checkoutBaseUrl: 'https://checkout.example',
     api: { basePaths: ['/api/lending/edge/ecommerce'] },
     trustedProxies: 0,
-    http: {
-      maxBodyBytes: 65_536,
-      maxHeaderBytes: 16_384,
-      maxConnections: 10_000,
-      headersTimeoutMs: 10_000,
-      requestTimeoutMs: 20_000,
-      keepAliveTimeoutMs: 65_000,
-      stallTimeoutMs: 90_000,
-    },
+    http: { maxBodyBytes: 65_536, keepAliveTimeoutMs: 65_000 },
     rateLimits: { windowMs: 10_000, key: 1000, checkoutKey: 100_000, address: 1000, payLink: 100 },
     hostedCheckout: { enabled: false, sandboxReferralMs: 20_000, applicationRetentionMs: 30 * 86_400_000 },
     maxAmountPence: 1_000_000_000,
     orderExpiresAfterMs: undefined,
-    readBudgetMs: 150,
-    webhookTimeoutMs: 15_000,
     webhookSchedule: {
       delaysMs: [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1000),
-      attemptsWithSuccessor: 5,
-      maxWaitWithSuccessorMs: 3_600_000,
     },
-    webhookBreaker: { failures: 5, minWaitMs: 15_000, maxWaitMs: 300_000 },
     addressPolicy: { allowPrivate: false, allowHttp: false },
   });
 });
@@ -88,26 +75,16 @@ const INVALID: Record<string, string> = {
   CODEC_SERVER_PORT: '-1',
   CODEC_SERVER_ORIGIN: 'temporal.example',
   TRUSTED_PROXIES: '127.0.0.1',
-  MAX_BODY_BYTES: '64kb',
-  MAX_HEADER_BYTES: '100',
-  MAX_CONNECTIONS: '0',
   API_BASE_PATHS: '/api/',
   API_PUBLIC_URL: 'orders.example',
   SUPPORT_CONTACT: 'support',
-  HEADERS_TIMEOUT_MS: '0',
-  REQUEST_TIMEOUT_MS: 'never',
   KEEP_ALIVE_TIMEOUT_MS: '-1',
-  STALL_TIMEOUT_MS: '1000',
   RESPONSE_HMAC_HEADER: 'Content-Length',
   MAIL_URL: 'https://mail.example',
   MAIL_FROM: 'Orders',
-  RATE_LIMIT_WINDOW_MS: '10',
   ORDERS_PER_DAY: '-1',
-  ORDER_BYTES_PER_DAY: '1.5',
   SANDBOX_ORDERS_PER_DAY: 'many',
-  SANDBOX_ORDER_BYTES_PER_DAY: '-1',
   RATE_LIMIT_KEY: '0',
-  RATE_LIMIT_CHECKOUT_KEY: '0',
   RATE_LIMIT_ADDRESS: '-1',
   RATE_LIMIT_PAY_LINK: '0',
   CHECKOUT_BASE_URL: 'checkout.example',
@@ -120,22 +97,12 @@ const INVALID: Record<string, string> = {
   APPLICATION_RETENTION_MS: '0',
   MAX_ORDER_AMOUNT: '0.001',
   ORDER_EXPIRES_AFTER_MS: '10',
-  READ_BUDGET_MS: '1.5',
   UPDATE_TIMEOUT_MS: '1e9',
-  START_TIMEOUT_MS: 'soon',
   MAX_CACHED_WORKFLOWS: '-1',
-  BACKGROUND_INTERVAL_MS: '1',
-  START_AFTER_MS: '-5',
   WORKER_QUEUES: 'orders,payments',
   WEBHOOK_RETRY_DELAYS: '0;5',
-  WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '0',
-  WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS: '86400001',
-  WEBHOOK_TIMEOUT_MS: '60000',
   WEBHOOK_CONCURRENCY: '0',
   WEBHOOK_CONCURRENCY_PER_SELLER: '-1',
-  WEBHOOK_BREAKER_FAILURES: '0',
-  WEBHOOK_BREAKER_MIN_WAIT_MS: '-1',
-  WEBHOOK_BREAKER_MAX_WAIT_MS: 'soon',
   WEBHOOK_RETENTION_DAYS: '0',
   ORDER_RETENTION_DAYS: 'never',
   SANDBOX_RETENTION_DAYS: '1.5',
@@ -267,16 +234,9 @@ describe.each(['CHECKOUT_BASE_URL', 'API_PUBLIC_URL'])('%s over plain http', (na
   });
 });
 
-test('HEADERS_TIMEOUT_MS is at most REQUEST_TIMEOUT_MS', () => {
-  expect(errorLines({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20001' })).toEqual([
-    'HEADERS_TIMEOUT_MS must be at most REQUEST_TIMEOUT_MS',
-  ]);
-  expect(errorLines({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20000' })).toEqual([]);
-});
-
 test('an error never contains a value, which may be a secret', () => {
   const text = errorLines(INVALID).join('\n');
-  for (const value of ['hunter2', 'db.example', 'loud', '70000', 'nowhere', 'soon', '0;5', 'checkout.example']) {
+  for (const value of ['hunter2', 'db.example', 'loud', '70000', 'nowhere', '1e9', '0;5', 'checkout.example']) {
     expect(text).not.toContain(value);
   }
 });

@@ -2,14 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { saveBranding } from '../../src/checkout/db/branding';
-import {
-  findSeller,
-  updateSeller,
-  createCheckoutKey,
-  createSellerKey,
-  findCaller,
-  insertSeller,
-} from '../../src/db/sellers';
+import { findSeller, updateSeller, findCaller, insertSeller } from '../../src/db/sellers';
+import { createKey } from '../../src/db/api-keys';
 import type { Db } from '../../src/db/pool';
 import { insertWebhookSecret, findCredentials } from '../../src/db/secrets';
 import type { KeyRing } from '../../src/encryption/key-ring';
@@ -56,8 +50,8 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
   await insertWebhookSecret(db, keys, id, secret);
   return {
     SELLER_ID: id,
-    SELLER_API_KEY: await createSellerKey(db, id),
-    CHECKOUT_API_KEY: await createCheckoutKey(db),
+    SELLER_API_KEY: (await createKey(db, { kind: 'seller', sellerId: id })).key,
+    CHECKOUT_API_KEY: (await createKey(db, { kind: 'checkout' })).key,
     WEBHOOK_SECRET: secret,
   };
 }

@@ -32,7 +32,6 @@ export async function startService(servers: Servers, started: Started): Promise<
     HOSTED_CHECKOUT: 'true',
     WEBHOOK_ALLOW_PRIVATE: 'true',
     SANDBOX_ORDERS_PER_DAY: '1000000',
-    SANDBOX_ORDER_BYTES_PER_DAY: '5000000000',
     METRICS_ADDRESS: `127.0.0.1:${await keepPort(9464)}`,
     WORKER_HEALTH_PORT: String(await keepPort(3001)),
     ...process.env,

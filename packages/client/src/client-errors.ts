@@ -1,4 +1,6 @@
-import type { FieldError, Problem, ProblemCode } from './contract-types';
+import type { FieldError, Problem } from './contract-types';
+
+export type ProblemCode = Problem['code'];
 
 /**
  * The response was not a success. `code` is stable, so decide by it and not by `message`, which has the status, the

@@ -13,6 +13,7 @@ import type {
   RepaymentExample,
   ResentWebhooks,
   RotatedWebhookSecret,
+  Seller,
   SignedWebhook,
   SimulatedEvent,
   TimelineEntry,
@@ -183,8 +184,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
       data('GET', `${seller}/repayment_example/`, { query: { amount: amount.toFixed(2) } }),
 
     /** Checks that the key belongs to the seller. */
-    checkConnection: (): Promise<{ seller_id: string; seller_name: string }> =>
-      data('GET', `${seller}/connection_check/`),
+    checkConnection: (): Promise<Seller> => data('GET', `${seller}/connection_check/`),
   };
 }
 

@@ -9,5 +9,5 @@ export {
   type PageQuery,
   createClient,
 } from './client';
-export { ConnectionError, OrderServiceError, WebhookVerificationError } from './client-errors';
+export { ConnectionError, OrderServiceError, type ProblemCode, WebhookVerificationError } from './client-errors';
 export { type Webhook, verifyWebhook } from './verify-webhook';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Applicant } from './application';
 import { formatPence, poundsToPence } from '../../domain/money';
 
-/** The form's values as the customer typed them. */
+/** The form's values by the names of their fields, as the customer typed them. */
 export type FormValues = Record<keyof typeof FIELDS, string>;
 /** An error message for each invalid field. */
 export type FormErrors = Partial<FormValues>;
@@ -22,13 +22,13 @@ const INVALID_EMAIL = 'Enter an email address in the correct format, like name@e
 const UNPRINTABLE = /\p{C}/u;
 
 const FIELDS = {
-  businessName: z
+  business_name: z
     .string()
     .trim()
     .min(1, 'Enter your business name')
     .max(160, 'Business name must be 160 characters or fewer')
     .refine((name) => !UNPRINTABLE.test(name), 'Business name must contain only printable characters'),
-  companyNumber: z
+  company_number: z
     .string()
     .transform((number) => number.replace(/\s/g, '').toUpperCase())
     .transform((number) => (/^\d{6,7}$/.test(number) ? number.padStart(8, '0') : number))
@@ -44,7 +44,7 @@ const FIELDS = {
     .max(254, { error: 'Email address must be 254 characters or fewer', abort: true })
     .regex(z.regexes.html5Email, INVALID_EMAIL)
     .regex(/@.+\./, INVALID_EMAIL),
-  monthlyTurnover: z
+  monthly_turnover: z
     .string()
     .transform((text) => text.replace('£', '').trim())
     .refine((text) => text !== '', { error: 'Enter your estimated monthly turnover', abort: true })
@@ -55,39 +55,28 @@ const FIELDS = {
 
 const schema = z.object(FIELDS);
 
-/** The names of the form's fields. */
-export const FIELD_NAMES: Readonly<Record<keyof FormValues, string>> = {
-  businessName: 'business_name',
-  companyNumber: 'company_number',
-  email: 'email',
-  monthlyTurnover: 'monthly_turnover',
-};
+const fill = (valueOf: (name: string) => string): FormValues =>
+  Object.fromEntries(Object.keys(FIELDS).map((name) => [name, valueOf(name)])) as FormValues;
 
-export const EMPTY_FORM: FormValues = { businessName: '', companyNumber: '', email: '', monthlyTurnover: '' };
+export const EMPTY_FORM = fill(() => '');
 
 /** Picks the form's values out of a request's fields. Pasted text can contain no-break spaces and invisible characters. */
-export function toFormValues(fields: Readonly<Record<string, string>>): FormValues {
-  const valueOf = (key: keyof FormValues): string =>
-    (fields[FIELD_NAMES[key]] ?? '').replace(/\p{Cf}/gu, '').replace(/\p{Zs}/gu, ' ');
-  return {
-    businessName: valueOf('businessName'),
-    companyNumber: valueOf('companyNumber'),
-    email: valueOf('email'),
-    monthlyTurnover: valueOf('monthlyTurnover'),
-  };
-}
+export const toFormValues = (fields: Readonly<Record<string, string>>): FormValues =>
+  fill((name) => (fields[name] ?? '').replace(/\p{Cf}/gu, '').replace(/\p{Zs}/gu, ' '));
 
 /** An applicant's answers as the form shows them. */
-export function toTypedValues({ businessName, companyNumber, email, monthlyTurnoverPence }: Applicant): FormValues {
-  const monthlyTurnover = formatPence(monthlyTurnoverPence).slice(1);
-  return { businessName, companyNumber, email, monthlyTurnover };
-}
+export const toTypedValues = (applicant: Applicant): FormValues => ({
+  business_name: applicant.businessName,
+  company_number: applicant.companyNumber,
+  email: applicant.email,
+  monthly_turnover: formatPence(applicant.monthlyTurnoverPence).slice(1),
+});
 
 export function validateForm(values: FormValues): { applicant: Applicant } | { errors: FormErrors } {
   const { data, error } = schema.safeParse(values);
   if (data) {
-    const { monthlyTurnover, ...others } = data;
-    return { applicant: { ...others, monthlyTurnoverPence: monthlyTurnover } };
+    const { business_name: businessName, company_number: companyNumber, email } = data;
+    return { applicant: { businessName, companyNumber, email, monthlyTurnoverPence: data.monthly_turnover } };
   }
   const errors: FormErrors = {};
   for (const { path, message } of error.issues) errors[path[0] as keyof FormValues] ??= message;

@@ -25,7 +25,7 @@ import { lenderRedirectPage } from '../pages/paying';
 import { REPLACES } from '../pages/details';
 import { PAYMENT_TERM } from '../pages/form';
 import { SERVICE_UNAVAILABLE } from '../pages/error-page';
-import type { RouteTools } from './route-tools';
+import type { RouteTools } from './read-request';
 import { sendPage } from './send-page';
 
 /** Most decisions arrive within this time, so most customers never see the waiting page. */

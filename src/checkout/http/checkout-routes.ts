@@ -10,7 +10,7 @@ import { addApplicationRoutes, waitForDecision } from './application-routes';
 import { addContinueRoutes } from './continue-routes';
 import { addPaymentRoutes } from './payment-routes';
 import * as pages from './order-pages';
-import type { RouteTools } from './route-tools';
+import type { RouteTools } from './read-request';
 import { sendPage } from './send-page';
 
 /** How often, in s, the browser of an order's applicant has the lender or the bank asked. A page updates every 5 s. */

@@ -16,8 +16,7 @@ import { CsrfError, FormBodyError, createForms } from '../../html/forms';
 import type { ErrorPage } from '../pages/error-page';
 import * as errors from '../pages/error-page';
 import { type ProviderSettings, createProviderDetails } from '../pages/provider-details';
-import type { PayLinkLimits } from './read-request';
-import { createRouteTools } from './route-tools';
+import { type PayLinkLimits, createRouteTools } from './read-request';
 import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from '../sandbox/sandbox-bank-routes';
 import { sandboxMailRoutes } from '../sandbox/sandbox-mail-routes';
@@ -27,8 +26,6 @@ import { sendPage } from './send-page';
 export interface CheckoutOptions {
   deps: CheckoutDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
-  /** Throws a Problem if the headers are too large. */
-  limitHeaders: Middleware<State>;
   /** Reads the secret that signs forms, the same in all processes. */
   readSecret: () => Promise<string>;
   /** `applicationRetentionMs`: how long an application is kept after its order closes. */
@@ -72,13 +69,11 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> & { 
   router.use(checkoutRoutes(tools).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
-  const find = (ctx: Context): unknown =>
-    routes(ctx, () => {
+  const serve = async (ctx: Context): Promise<void> => {
+    await routes(ctx, () => {
       const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
       throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
     });
-  const serve = async (ctx: Context): Promise<void> => {
-    await options.limitHeaders(ctx, () => find(ctx) as Promise<void>);
   };
 
   /** Customers with a valid pay link are never refused for the mistakes of others at their address. */
@@ -149,6 +144,5 @@ function errorPageFor(error: unknown): ErrorPage {
   const code = error instanceof Problem ? error.code : undefined;
   if (code === 'not_found') return errors.ORDER_NOT_FOUND;
   if (code === 'rate_limited') return errors.TOO_MANY_REQUESTS;
-  if (code === 'headers_too_large') return errors.HEADERS_TOO_LARGE;
   return code === 'service_unavailable' ? errors.SERVICE_UNAVAILABLE : errors.INTERNAL_ERROR;
 }

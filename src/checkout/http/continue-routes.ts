@@ -5,7 +5,7 @@ import { LINK_USED, TOO_MANY_LINKS } from '../pages/other-browser';
 import { requestLink } from '../use-cases/application';
 import type { Context, State } from './context';
 import * as pages from './order-pages';
-import type { RouteTools } from './route-tools';
+import type { RouteTools } from './read-request';
 import { sendPage } from './send-page';
 
 const tokenOf = (ctx: Context): string => (ctx.params as { token?: string }).token ?? '';

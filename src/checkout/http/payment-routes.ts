@@ -8,7 +8,7 @@ import { BANK } from '../pages/bank';
 import { PAYMENT, bankRedirectPage } from '../pages/paying';
 import { bankName, banksOf } from '../pages/provider-details';
 import * as pages from './order-pages';
-import type { RouteTools } from './route-tools';
+import type { RouteTools } from './read-request';
 import { sendPage } from './send-page';
 
 /** The routes of a customer who pays now: choose a bank, go there, cancel. */

@@ -51,8 +51,11 @@ interface SubmittedForm {
   browserSecret: string;
 }
 
-/** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, forms, identity, providerDetailsOf, limits, pathOf }: PageParts) {
+export type RouteTools = ReturnType<typeof createRouteTools>;
+
+/** What the routes under `/pay/:payLinkId` share. */
+export function createRouteTools(parts: PageParts) {
+  const { deps, forms, identity, providerDetailsOf, limits, pathOf } = parts;
   const reads = createPageReads(deps.core);
 
   /** Counts a request, and finds what belongs to its pay link. */
@@ -121,5 +124,11 @@ export function createRequestReader({ deps, forms, identity, providerDetailsOf, 
     }
   }
 
-  return { lookUp, loadCheckout, loadLayout, readForm, readLatest };
+  /** @param suffix is added to the path of the order's page */
+  function redirect(ctx: Context, { order }: Checkout, suffix = ''): void {
+    ctx.status = 303;
+    ctx.redirect(`${pathOf(order.payLinkId)}/${suffix}`);
+  }
+
+  return { ...parts, lookUp, loadCheckout, loadLayout, readForm, readLatest, redirect };
 }

@@ -4,46 +4,35 @@ import { isUuid } from '../../domain/text';
 import { html } from '../../html/html';
 import { type Page, SANDBOX_NOTICE } from '../pages/layout';
 import { SAMPLE_DOCUMENTS } from '../pages/provider-details';
-import type { RouteTools } from './route-tools';
+import type { RouteTools } from './read-request';
 import { sendPage } from './send-page';
 
 /** Samples, for a sandbox only: what each document has to contain. */
-const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly string[] }>> = {
-  privacy: {
-    title: 'Privacy notice',
-    points: [
-      'Who is responsible for your data, and how to reach them.',
-      'Your business name, company number, email address and turnover are used to decide on your application.',
-      'They are not shown to the shop, and are deleted a set time after your order ends.',
-      'One cookie identifies your browser, so that others with the same link cannot see your application.',
-      'Your rights: to see, correct and delete your data, and to complain to the Information Commissioner’s Office.',
-    ],
-  },
-  terms: {
-    title: 'Terms of use',
-    points: [
-      'You apply on behalf of a business, and are allowed to.',
-      'An order is complete only when this checkout shows it.',
-      'A payment for an order that is cancelled or expires is returned to your account.',
-      'The shop delivers what you order. Its own terms apply to that.',
-    ],
-  },
-  'credit-agreement': {
-    title: 'Credit agreement',
-    points: [
-      'The lender, your business, and the amount of credit.',
-      'The interest rate, the APR and the total to repay, as shown before you agree.',
-      'Each repayment and the day on which it is due.',
-      'What happens if you repay late, and that you can repay early at any time.',
-      'How to withdraw, and how to complain.',
-    ],
-  },
+const DOCUMENTS: Readonly<Record<string, [title: string, ...points: string[]]>> = {
+  privacy: [
+    'Privacy notice',
+    'Who is responsible for your data, how to reach them, and your rights.',
+    'Your business name, company number, email address and turnover are used to decide on your application. They are not shown to the shop, and are deleted a set time after your order ends.',
+    'One cookie identifies your browser, so that others with the same link cannot see your application.',
+  ],
+  terms: [
+    'Terms of use',
+    'You apply on behalf of a business, and are allowed to.',
+    'An order is complete only when this checkout shows it. A payment for one that is cancelled or expires is returned to your account.',
+    'The shop delivers what you order. Its own terms apply to that.',
+  ],
+  'credit-agreement': [
+    'Credit agreement',
+    'The lender, your business, the amount, the interest rate, the APR, and each repayment with its day.',
+    'What happens if you repay late, and that you can repay early at any time.',
+    'How to withdraw, and how to complain.',
+  ],
 };
 
 /** With the shop's name and colour, if the link states the order. */
 export function sampleDocumentRoutes({ pathOf, loadLayout }: Pick<RouteTools, 'pathOf' | 'loadLayout'>): Router<State> {
   const router = new Router<State>({ prefix: SAMPLE_DOCUMENTS, sensitive: true });
-  for (const [name, { title, points }] of Object.entries(DOCUMENTS)) {
+  for (const [name, [title, ...points]] of Object.entries(DOCUMENTS)) {
     const pageFor = (payLinkId: unknown): Page => ({
       title,
       notice: SANDBOX_NOTICE,

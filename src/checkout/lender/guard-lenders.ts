@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { REMOTE_BUCKETS, beginAtZero, counter, histogram, trackFailures } from '../../telemetry/metrics';
+import { REMOTE_BUCKETS, beginAtZero, counter, histogram } from '../../telemetry/metrics';
 import type { Settlement } from '../../domain/order';
 import type { Offer } from '../domain/application';
 import { type AccountMode, describe, guardCall, loggedFor, remedyFor } from '../guard-call';
@@ -38,7 +38,7 @@ export type CallLender = (isSandbox: boolean, application: LenderApplication) =>
 
 /**
  * Counts each call of the lenders and makes it end, and limits how many run at the same time: for a further one, it
- * throws LenderBusy. The breaker `lender` is open while the last answer of the live lender was a failure.
+ * throws LenderBusy.
  */
 export function guardLenders(
   lenders: Lenders,
@@ -49,17 +49,6 @@ export function guardLenders(
   }: { log?: Logger; deadlineMs?: number; maxCalls?: number } = {},
 ): CallLender {
   const running = { sandbox: 0, live: 0 };
-  let isFailing = false;
-  const recordFailure = trackFailures('lender', () => isFailing);
-
-  function count(mode: AccountMode, outcome: string): void {
-    lenderRequests.inc({ mode, outcome });
-    // The sandbox lender fails only for test customers.
-    if (mode === 'sandbox') return;
-    isFailing = outcome === 'unavailable';
-    if (isFailing) recordFailure();
-  }
-
   return async (isSandbox, application) => {
     const mode = isSandbox ? 'sandbox' : 'live';
     const lender = lenders[mode];
@@ -74,7 +63,7 @@ export function guardLenders(
         Unavailable: LenderUnavailable,
         check: (answer) => checkAnswer(answer, application),
         log: loggedFor(mode, log),
-        count: (result) => count(mode, result?.value.kind ?? 'unavailable'),
+        count: (result) => lenderRequests.inc({ mode, outcome: result?.value.kind ?? 'unavailable' }),
       });
     } finally {
       running[mode] -= 1;

@@ -1,7 +1,7 @@
 import type { Offer } from '../domain/application';
 import type { Order } from '../../domain/order';
 import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../sandbox/test-customers';
-import { type FormErrors, type FormValues, FIELD_NAMES } from '../domain/application-form';
+import type { FormErrors, FormValues } from '../domain/application-form';
 import { describePayments } from './format';
 import { type Html, html } from '../../html/html';
 import { type Page, externalLink } from './layout';
@@ -10,38 +10,29 @@ import { costBox } from './offer';
 import { type FormContext, form, switchButton } from './form';
 
 interface Field {
-  name: string;
   label: string;
   hint?: string;
   type?: 'text' | 'email';
   inputMode?: 'text' | 'email' | 'decimal';
   autocomplete: string;
-  isMoney?: boolean;
 }
 
 const FIELDS: Record<keyof FormValues, Field> = {
-  businessName: { name: FIELD_NAMES.businessName, label: 'Business name', autocomplete: 'organization' },
-  companyNumber: {
-    name: FIELD_NAMES.companyNumber,
+  business_name: { label: 'Business name', autocomplete: 'organization' },
+  company_number: {
     label: 'Company number',
     hint: '8 characters, as registered at Companies House, for example 01234567',
     autocomplete: 'off',
   },
   email: {
-    name: FIELD_NAMES.email,
     label: 'Email address',
     hint: 'The email address of a person who can apply on behalf of your business',
-    type: 'email',
-    inputMode: 'email',
-    autocomplete: 'email',
+    ...{ type: 'email', inputMode: 'email', autocomplete: 'email' },
   },
-  monthlyTurnover: {
-    name: FIELD_NAMES.monthlyTurnover,
+  monthly_turnover: {
     label: 'Estimated monthly turnover',
     hint: 'In pounds, for example 12,500',
-    inputMode: 'decimal',
-    autocomplete: 'off',
-    isMoney: true,
+    ...{ inputMode: 'decimal', autocomplete: 'off' },
   },
 };
 
@@ -80,14 +71,12 @@ export const REPLACES = 'replaces';
 export function detailsPage(options: DetailsOptions): Page {
   const { order, quote, today, values, errors, alert, replaces, withdraw, retentionDays, elsewhere } = options;
   const { lenderName, privacyUrl } = options.providerDetails;
-  const keys = Object.keys(FIELDS) as (keyof FormValues)[];
-  const fieldErrors = keys.flatMap((key) => {
-    const message = errors[key];
-    return message === undefined ? [] : [{ field: FIELDS[key].name, message }];
+  const names = Object.keys(FIELDS) as (keyof FormValues)[];
+  const fieldErrors = names.flatMap((field) => {
+    const message = errors[field];
+    return message === undefined ? [] : [{ field, message }];
   });
-  const fields = keys.map((key) =>
-    input(FIELDS[key], values[key], errors[key], fieldErrors[0]?.field === FIELDS[key].name),
-  );
+  const fields = names.map((name) => input(name, values[name], errors[name], fieldErrors[0]?.field === name));
   return {
     status: alert?.status ?? (fieldErrors.length > 0 ? 422 : 200),
     title: TITLE,
@@ -127,8 +116,8 @@ function testCustomers(): Html {
   </details>`;
 }
 
-function input(field: Field, value: string, error: string | undefined, isFirstInvalid: boolean): Html {
-  const { name, label, hint, type = 'text', inputMode = 'text', autocomplete, isMoney = false } = field;
+function input(name: keyof FormValues, value: string, error: string | undefined, isFirstInvalid: boolean): Html {
+  const { label, hint, type = 'text', inputMode = 'text', autocomplete } = FIELDS[name];
   const descriptions = [hint !== undefined && `${name}-hint`, error !== undefined && `${name}-error`]
     .filter(Boolean)
     .join(' ');
@@ -149,7 +138,6 @@ function input(field: Field, value: string, error: string | undefined, isFirstIn
   return html`<div class="field">
     <label for="${name}">${label}</label>
     ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-    ${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}
-    ${isMoney ? html`<div class="money"><span aria-hidden="true">£</span>${element}</div>` : element}
+    ${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`} ${element}
   </div>`;
 }

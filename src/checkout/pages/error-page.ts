@@ -7,64 +7,58 @@ export interface ErrorPage {
   text: string;
 }
 
-export const ORDER_NOT_FOUND: ErrorPage = {
-  status: 404,
-  title: 'Order not found',
-  text: 'The link may be incomplete. Open it again from the shop, or place a new order there.',
-};
-export const PAGE_NOT_FOUND: ErrorPage = { ...ORDER_NOT_FOUND, title: 'Page not found' };
-export const METHOD_NOT_ALLOWED: ErrorPage = {
-  status: 405,
-  title: 'This request is not supported',
-  text: 'Go back to the previous page and try again.',
-};
-export const SESSION_EXPIRED: ErrorPage = {
-  status: 403,
-  title: 'Your session has expired',
-  text: 'Reload to continue. If this happens again, allow cookies from this site.',
-};
-export const FORM_TOO_LARGE: ErrorPage = {
-  status: 413,
-  title: 'We could not process this form',
-  text: 'Your answers are too long. Go back, shorten them and try again.',
-};
-export const FORM_UNREADABLE: ErrorPage = {
-  status: 400,
-  title: 'We could not process this form',
-  text: 'Go back to the previous page and try again. Nothing was sent.',
-};
-export const HEADERS_TOO_LARGE: ErrorPage = {
-  status: 431,
-  title: 'Your browser sends too many cookies',
-  text:
-    'Delete the cookies of this site and open the link again, or open it in a private window or in another browser. ' +
-    'Nothing is lost.',
-};
-export const TOO_MANY_REQUESTS: ErrorPage = {
-  status: 429,
-  title: 'Too many requests',
-  text: 'There were too many requests in a short time. Try again in a minute. Nothing is lost.',
-};
-export const SERVICE_UNAVAILABLE: ErrorPage = {
-  status: 503,
-  title: 'The service is temporarily unavailable',
-  text: 'Part of our service is not responding. Nothing is lost. Try again in a minute.',
-};
-export const NO_PROVIDER: ErrorPage = {
-  status: 503,
-  title: 'This shop cannot take payments here yet',
-  text: 'This checkout is not ready for your order. You have not been charged. Contact the shop that sent you here.',
-};
-export const BANK_UNAVAILABLE: ErrorPage = {
-  status: 503,
-  title: 'The bank is not responding',
-  text: 'We cannot check your payment at the moment. If you approved it, do not pay again. Otherwise, try again in a minute.',
-};
-export const INTERNAL_ERROR: ErrorPage = {
-  status: 500,
-  title: 'Something went wrong on our side',
-  text: 'Try again in a minute, or contact the shop that sent you here.',
-};
+const page = (status: number, title: string, text: string): ErrorPage => ({ status, title, text });
+
+const INCOMPLETE_LINK = 'The link may be incomplete. Open it again from the shop, or place a new order there.';
+const NOT_PROCESSED = 'We could not process this form';
+
+export const ORDER_NOT_FOUND = page(404, 'Order not found', INCOMPLETE_LINK);
+export const PAGE_NOT_FOUND = page(404, 'Page not found', INCOMPLETE_LINK);
+export const METHOD_NOT_ALLOWED = page(
+  405,
+  'This request is not supported',
+  'Go back to the previous page and try again.',
+);
+export const SESSION_EXPIRED = page(
+  403,
+  'Your session has expired',
+  'Reload to continue. If this happens again, allow cookies from this site.',
+);
+export const FORM_TOO_LARGE = page(
+  413,
+  NOT_PROCESSED,
+  'Your answers are too long. Go back, shorten them and try again.',
+);
+export const FORM_UNREADABLE = page(
+  400,
+  NOT_PROCESSED,
+  'Go back to the previous page and try again. Nothing was sent.',
+);
+export const TOO_MANY_REQUESTS = page(
+  429,
+  'Too many requests',
+  'There were too many requests in a short time. Try again in a minute. Nothing is lost.',
+);
+export const SERVICE_UNAVAILABLE = page(
+  503,
+  'The service is temporarily unavailable',
+  'Part of our service is not responding. Nothing is lost. Try again in a minute.',
+);
+export const NO_PROVIDER = page(
+  503,
+  'This shop cannot take payments here yet',
+  'This checkout is not ready for your order. You have not been charged. Contact the shop that sent you here.',
+);
+export const BANK_UNAVAILABLE = page(
+  503,
+  'The bank is not responding',
+  'We cannot check your payment at the moment. If you approved it, do not pay again. Otherwise, try again in a minute.',
+);
+export const INTERNAL_ERROR = page(
+  500,
+  'Something went wrong on our side',
+  'Try again in a minute, or contact the shop that sent you here.',
+);
 
 /** @param path of the order's pages; undefined if the order is not known */
 export function errorPage({ status, title, text }: ErrorPage, path?: string): Page {

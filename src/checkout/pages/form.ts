@@ -1,6 +1,6 @@
 import { TOKEN_FIELD } from '../../html/forms';
 import type { PaymentTerm } from '../../domain/order';
-import { type FormValues, FIELD_NAMES } from '../domain/application-form';
+import type { FormValues } from '../domain/application-form';
 import { PAYMENT_TERM_LABELS } from './format';
 import { type Html, html } from '../../html/html';
 
@@ -31,8 +31,7 @@ export function switchButton({ path }: FormContext, term: PaymentTerm): Html {
 
 /** Hidden fields that keep what the customer has typed in the application. */
 export function typedValues(values: FormValues): Html {
-  const fields = Object.entries(FIELD_NAMES).map(([key, name]) => [name, values[key as keyof FormValues]] as const);
-  return html`${fields.map(([name, value]) => value !== '' && html`<input type="hidden" name="${name}" value="${value}" />`)}`;
+  return html`${Object.entries(values).map(([name, value]) => value !== '' && html`<input type="hidden" name="${name}" value="${value}" />`)}`;
 }
 
 export interface RadioOption {

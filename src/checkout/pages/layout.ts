@@ -161,10 +161,7 @@ function placeOf(step: Step, { allowedPaymentTerms }: Order): { number: number; 
 
 function steps(name: Step, order: Order): Html {
   const { number, total } = placeOf(name, order);
-  const all = Array.from({ length: total }, (_, index) => index < number);
-  return html`<div class="steps" aria-hidden="true">
-      ${all.map((isDone) => html`<span class="${isDone ? 'done' : ''}"></span>`)}
-    </div>
+  return html`<progress value="${number}" max="${total}" aria-hidden="true"></progress>
     <p class="step">Step ${number} of ${total}: ${name}</p>`;
 }
 

@@ -10,67 +10,58 @@ import { type FormContext, form } from './form';
 export const TOO_MANY_LINKS = 'Too many links were requested for this order. Use the last one, or try again in an hour';
 export const LINK_USED = 'This link has been used already, or is too old. Request another one';
 
-interface Texts {
-  title: string;
-  text: string;
-  /**
-   * `link`: the applicant's page shows personal data, and a link by email opens it. `wait`: the bank or the
-   * service has to do the next step. `shop`: there is nothing left to do.
-   */
-  next: 'link' | 'wait' | 'shop';
-}
+/**
+ * `link`: the applicant's page shows personal data, and a link by email opens it. `wait`: the bank or the service has to do
+ * the next step. `shop`: there is nothing left to do.
+ */
+type Texts = [next: 'link' | 'wait' | 'shop', title: string, text: string];
 
 /**
  * The same after a decline and after a failure: as long as the order is open, the seller does not learn which it was.
  */
-const NOT_COMPLETE: Texts = {
-  title: 'This order is not complete yet',
-  text: 'An application for this order was submitted. Only the person who applied can continue.',
-  next: 'link',
-};
+const NOT_COMPLETE: Texts = [
+  'link',
+  'This order is not complete yet',
+  'An application for this order was submitted. Only the person who applied can continue.',
+];
 const TEXTS: Record<ApplicantState, Texts> = {
-  waiting: { title: 'The lender is deciding', text: 'An application for this order was submitted.', next: 'link' },
-  referred: {
-    title: 'The lender is reviewing the application',
-    text: 'An application for this order was submitted. The lender needs more time to decide.',
-    next: 'link',
-  },
-  'action-required': {
-    title: 'The lender needs one more step',
-    text: 'An application for this order was submitted. The person who applied has to continue at the lender.',
-    next: 'link',
-  },
+  waiting: ['link', 'The lender is deciding', 'An application for this order was submitted.'],
+  referred: [
+    'link',
+    'The lender is reviewing the application',
+    'An application for this order was submitted. The lender needs more time to decide.',
+  ],
+  'action-required': [
+    'link',
+    'The lender needs one more step',
+    'An application for this order was submitted. The person who applied has to continue at the lender.',
+  ],
   retry: NOT_COMPLETE,
   'pay-now-offered': NOT_COMPLETE,
   bank: NOT_COMPLETE,
-  paying: {
-    title: 'A payment for this order is in progress',
-    text:
-      'It was started in another browser, and is completed there or at the bank. ' +
+  paying: [
+    'wait',
+    'A payment for this order is in progress',
+    'It was started in another browser, and is completed there or at the bank. ' +
       'If nobody approves it, it is cancelled after about 15 minutes.',
-    next: 'wait',
-  },
-  confirming: {
-    title: 'A payment for this order is being confirmed',
-    text: 'The bank is confirming a payment for this order. You do not need to do anything. Do not pay again.',
-    next: 'wait',
-  },
-  agreement: {
-    title: 'The application for this order is approved',
-    text: 'The order is not complete yet. Only the person who applied can review the repayments and complete the order.',
-    next: 'link',
-  },
-  completing: {
-    title: 'This order is being completed',
-    text: 'You do not need to do anything. Do not pay again.',
-    next: 'wait',
-  },
-  complete: { title: 'This order is complete', text: 'You do not need to do anything else.', next: 'shop' },
-  declined: {
-    title: 'The application for this order was not approved',
-    text: 'The person who applied can see the reason. No payment was taken, and nothing is owed for this order.',
-    next: 'shop',
-  },
+  ],
+  confirming: [
+    'wait',
+    'A payment for this order is being confirmed',
+    'The bank is confirming a payment for this order. You do not need to do anything. Do not pay again.',
+  ],
+  agreement: [
+    'link',
+    'The application for this order is approved',
+    'The order is not complete yet. Only the person who applied can review the repayments and complete the order.',
+  ],
+  completing: ['wait', 'This order is being completed', 'You do not need to do anything. Do not pay again.'],
+  complete: ['shop', 'This order is complete', 'You do not need to do anything else.'],
+  declined: [
+    'shop',
+    'The application for this order was not approved',
+    'The person who applied can see the reason. No payment was taken, and nothing is owed for this order.',
+  ],
 };
 
 interface OtherBrowserOptions extends FormContext {
@@ -90,7 +81,7 @@ interface OtherBrowserOptions extends FormContext {
 export function otherBrowserPage(options: OtherBrowserOptions): Page {
   const { state, checkout, path } = options;
   const { order, branding, application, payment } = checkout;
-  const { title, text, next } = TEXTS[state];
+  const [next, title, text] = TEXTS[state];
   const isPayingNow = payment !== undefined && isCurrent(payment.status);
   const hasRepayments = state === 'complete' && repaymentsAgreedAt(checkout) !== null;
   const error = next === 'link' || hasRepayments ? options.error : undefined;

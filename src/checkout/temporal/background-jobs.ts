@@ -24,7 +24,6 @@ interface CheckoutJobOptions {
 }
 
 /**
-/**
  * Starts checkouts that Temporal could not be told about or that are stuck, and writes to applicants. Each job is safe to
  * run in all workers at once.
  * @returns a function that stops the jobs and resolves once they have stopped

@@ -1,6 +1,4 @@
-import { ApplicationFailure } from '@temporalio/activity';
-import type { Logger } from 'pino';
-import { type MailAccounts, MailNotSent, type SendMail } from '../../mail/mailer';
+import type { MailAccounts, SendMail } from '../../mail/mailer';
 import { renderMail } from '../../mail/render-mail';
 import type { Db } from '../../db/pool';
 import { findDueMail, recordMailed } from '../db/mails';
@@ -20,14 +18,13 @@ interface MailActivityOptions {
   providerDetailsOf: ProviderDetailsOf;
   /** Reads the secret that all processes share. */
   readSecret: () => Promise<string>;
-  log: Logger;
 }
 
 export type MailActivities = ReturnType<typeof createMailActivities>;
 
 /** The mails to applicants. Addresses, names and links are read here, so that Temporal does not hold them. */
 export function createMailActivities(options: MailActivityOptions) {
-  const { db, core, readCheckout, checkoutBaseUrl, mails, sendMail, providerDetailsOf, readSecret, log } = options;
+  const { db, core, readCheckout, checkoutBaseUrl, mails, sendMail, providerDetailsOf, readSecret } = options;
   return {
     /**
      * Sends the mails that are due to the applicant of an order. Each is recorded after it was sent: if the worker dies in
@@ -43,7 +40,7 @@ export function createMailActivities(options: MailActivityOptions) {
         const url = `${checkoutBaseUrl}/pay/${order.payLinkId}/`;
         const linkUrl = `${url}continue/${linkToken(await readSecret(), application, due.at)}/`;
         const providerDetails = providerDetailsOf(order);
-        const mail = {
+        await sendMail({
           id: `${due.kind}.${due.key}.${orderId}`,
           account: order,
           orderId,
@@ -51,15 +48,8 @@ export function createMailActivities(options: MailActivityOptions) {
           to: application.submitted.applicant.email,
           replyTo: branding?.contactEmail ?? null,
           ...renderMail(applicantMail(due, { checkout, providerDetails, url, linkUrl })),
-        };
-        const fields = { order_id: orderId, mail: due.kind };
-        await sendMail(mail).catch((error: unknown) => {
-          if (!(error instanceof MailNotSent)) throw error;
-          log.warn({ ...fields, reason: error.message }, 'a mail was not sent');
-          if (!error.isFinal) throw ApplicationFailure.retryable(error.message, 'MailNotSent');
         });
         await recordMailed(db, orderId, due);
-        log.info(fields, 'a mail is done');
       }
     },
   };

@@ -7,7 +7,7 @@ import type {
   ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { text } from '../order-schemas';
-import { type ProblemBody, PROBLEM_TYPE, exampleOf, problemSchema } from '../problem';
+import { type ProblemBody, PROBLEM_TYPE, exampleOf as problemOf, problemSchema } from '../problem';
 import { PROBLEMS, type ProblemCode } from '../problem-table';
 
 /** Response headers by their names, each a component of its own. */
@@ -120,8 +120,7 @@ function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject
 /** A header that only some of the codes have is optional. */
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
-    // Comes before the count.
-    ...(code === 'headers_too_large' ? pick('X-Request-Id', 'Cache-Control') : COMMON_HEADERS),
+    ...COMMON_HEADERS,
     ...pick(...(PROBLEMS[code].headers ?? [])),
   }));
   return Object.fromEntries(
@@ -133,7 +132,7 @@ function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
 }
 
 const exampleBody = (code: ProblemCode): ProblemBody =>
-  exampleOf(code).toBody(
+  problemOf(code).toBody(
     '/api/lending/edge/ecommerce/order/3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34/',
     '0d2c9c6e-7e7b-4a53-9f0b-2f1f3f6f6c11',
   );
@@ -146,7 +145,10 @@ function toPascalCase(code: string): string {
 export const UNREADABLE: ZodOpenApiResponsesObject = {
   '400': { id: 'InvalidHttp', description: 'The request is not valid HTTP. The response has no body.' },
   '408': { id: 'RequestTimeout', description: 'The request did not arrive in time. The response has no body.' },
-  ...problemResponses(['headers_too_large']),
+  '431': {
+    id: 'HeadersTooLarge',
+    description: 'The request has more than 16 KiB of headers. The response has no body.',
+  },
 };
 
 export const TAGS = [
@@ -154,9 +156,6 @@ export const TAGS = [
   { name: 'Checkout', description: "Report the customer's progress. Requires a checkout key." },
   { name: 'Webhooks', description: 'Inspect and resend webhooks, test an endpoint, rotate the webhook secret.' },
 ] as const;
-
-/** Each by its name: a summary and the `data`; of a list, `next_cursor` too, unless it is the last page. */
-type Examples = Record<string, readonly [summary: string, data: unknown, nextCursor?: string]>;
 
 /** An operation of the API, without the parts that all operations share. */
 export interface Operation {
@@ -171,18 +170,23 @@ export interface Operation {
   key?: 'checkout' | 'none';
   query?: z.ZodObject;
   headers?: z.ZodRawShape;
-  body?: { schema: z.ZodObject<{ data: z.ZodObject }>; optional?: true; examples: Examples };
+  body?: {
+    schema: z.ZodObject<{ data: z.ZodObject }>;
+    optional?: true;
+    /** Each by its name: a summary and the `data`. */
+    examples: Record<string, readonly [summary: string, data: unknown]>;
+  };
   response: {
     /** Default: 200. */
     status?: 201 | 202;
     description: string;
     /** The schema of `data`; of a list, that of one item. */
     data: z.ZodType;
-    /** Of a list: an example of `next_cursor`. */
-    cursor?: string;
+    isList?: true;
+    /** What differs from the examples of the schema. */
+    example?: Record<string, unknown>;
     /** Of a list that is also returned as CSV: an example. */
     csv?: string;
-    examples: Examples;
     headers?: z.ZodRawShape;
     links?: ZodOpenApiLinksObject;
   };
@@ -245,14 +249,17 @@ function toOperationObject(own: Operation): ZodOpenApiOperationObject {
       }),
     },
     ...(body && {
-      requestBody: { required: !body.optional, content: json(requestBody(operationId, body.schema), body) },
+      requestBody: {
+        required: !body.optional,
+        content: { 'application/json': { schema: requestBody(operationId, body.schema), examples: examplesOf(body) } },
+      },
     }),
     responses: {
       [String(response.status ?? 200)]: {
         description: response.description,
         headers,
         content: {
-          ...json(responseBody(response), response),
+          'application/json': { schema: responseBody(response), example: responseExample(response) },
           ...(response.csv !== undefined && { 'text/csv': { schema: z.string(), example: response.csv } }),
         },
         ...(response.links && { links: response.links }),
@@ -266,13 +273,29 @@ function toOperationObject(own: Operation): ZodOpenApiOperationObject {
   };
 }
 
-function json(schema: z.ZodType, { examples, cursor }: { examples: Examples; cursor?: string }) {
-  const toExample = ([summary, data, next]: Examples[string]) => ({
-    summary,
-    value: cursor === undefined ? { data } : { data, next_cursor: next ?? null },
-  });
-  const all = Object.entries(examples).map(([name, example]) => [name, toExample(example)] as const);
-  return { 'application/json': { schema, examples: Object.fromEntries(all) } };
+const examplesOf = ({ examples }: NonNullable<Operation['body']>) =>
+  Object.fromEntries(
+    Object.entries(examples).map(([name, [summary, data]]) => [name, { summary, value: { data } }] as const),
+  );
+
+function responseExample({ data, isList, example }: Operation['response']): unknown {
+  if (!isList) return { data: Object.assign({}, exampleOf(data), example) };
+  const items = data instanceof z.ZodDiscriminatedUnion ? data.options : [data];
+  return { data: items.map(exampleOf), next_cursor: null };
+}
+
+/** A value with the examples of the schema: its own, or those of its required fields. */
+export function exampleOf(schema: z.core.$ZodType): unknown {
+  const own = z.globalRegistry.get(schema)?.examples as unknown[] | undefined;
+  if (own) return own[0];
+  if (schema instanceof z.ZodNullable) return exampleOf(schema.unwrap());
+  if (schema instanceof z.ZodArray) return [exampleOf(schema.element)];
+  if (schema instanceof z.ZodLiteral) return schema.value;
+  if (!(schema instanceof z.ZodObject)) throw new Error(`no example: ${JSON.stringify(z.globalRegistry.get(schema))}`);
+  const required = Object.entries(schema.shape as z.ZodRawShape).filter(
+    ([, field]) => !(field instanceof z.ZodOptional),
+  );
+  return Object.fromEntries(required.map(([name, field]) => [name, exampleOf(field)]));
 }
 
 /** A component for the body of a request, and one for its `data`, because generators need names for both. */
@@ -284,22 +307,19 @@ function requestBody(operationId: string, schema: z.ZodObject<{ data: z.ZodObjec
 const responseBodies = new Map<string, z.ZodType>();
 
 /** The body of a response: `OrderResponse` or `OrderListResponse` for the component `Order`. */
-function responseBody({ data, cursor }: Operation['response']): z.ZodType {
-  const id = `${z.globalRegistry.get(data)?.id}${cursor === undefined ? 'Response' : 'ListResponse'}`;
-  const body = responseBodies.get(id) ?? (cursor === undefined ? z.object({ data }) : page(data, cursor)).meta({ id });
+function responseBody({ data, isList }: Operation['response']): z.ZodType {
+  const id = `${z.globalRegistry.get(data)?.id}${isList ? 'ListResponse' : 'Response'}`;
+  const body =
+    responseBodies.get(id) ??
+    z.object(isList ? { data: z.array(data), next_cursor: nextCursor } : { data }).meta({ id });
   responseBodies.set(id, body);
   return body;
 }
 
-function page(item: z.ZodType, cursorExample: string): z.ZodType {
-  return z.object({
-    data: z.array(item),
-    next_cursor: z
-      .string()
-      .nullable()
-      .meta({ description: 'Value of `cursor` for the next page; null on the last page', examples: [cursorExample] }),
-  });
-}
+const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: 'Value of `cursor` for the next page; null on the last page' });
 
 const pathId = (name: string, description: string) =>
   z.string().meta({ description, format: 'uuid', param: { id: name } });

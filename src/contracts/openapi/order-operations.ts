@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { OrderRules } from '../fields';
+import { CSV_HEAD } from '../order-csv';
 import { createdOrderSchema, orderSchema, repaymentExampleSchema, sellerSchema } from '../order-schemas';
 import {
   createOrderRequestSchema,
@@ -9,7 +10,6 @@ import {
   repaymentExampleQuerySchema,
   simulateRequestSchema,
 } from '../request-schemas';
-import { approvedOrder, cancelledOrder, createdOrder, order, ordersCsv, repaymentExample, seller } from './examples';
 import { HEADERS, pick, sometimes, type Operation } from './operation';
 
 /** A link to an operation that takes the ID of the new order. */
@@ -22,7 +22,6 @@ const retrieve = {
   response: {
     description: 'The order',
     data: orderSchema,
-    examples: { pending: ['The customer has started the signup', order] },
     headers: pick('Order-Source'),
   },
   conditional: 'get',
@@ -36,7 +35,7 @@ const cancel = {
   response: {
     description: 'The cancelled order',
     data: orderSchema,
-    examples: { cancelled: ['A cancelled order', cancelledOrder] },
+    example: { status: 'UNSUCCESSFUL', cancelled_at: '2026-11-21T09:12:30.512Z', unsuccessful_reason: 'cancelled' },
   },
   conditional: 'change',
   errors: ['order_not_cancellable'],
@@ -85,7 +84,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
       status: 201,
       description: 'The new order, or the order from the first request with this Idempotency-Key',
       data: createdOrderSchema,
-      examples: { created: ['A new order', createdOrder] },
       headers: { ...pick('Location'), 'Idempotency-Replayed': sometimes(HEADERS['Idempotency-Replayed']) },
       links: {
         retrieveOrder: ofNewOrder('retrieveOrder'),
@@ -119,15 +117,16 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'One page of orders',
       data: orderSchema,
-      cursor: order.id,
-      csv: ordersCsv,
+      isList: true,
+      csv:
+        `${CSV_HEAD}3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34,web-100042,SUCCESSFUL,1234.50,PAY_LATER,2026-11-21T09:00:00.000Z,` +
+        '2026-11-21T09:06:02.117Z,,,PO-2026-11-1042,12.35,2026-11-23\r\n',
       headers: {
         'Content-Disposition': z
           .string()
           .optional()
           .meta({ description: 'The file name of a CSV', examples: ['attachment; filename="orders.csv"'] }),
       },
-      examples: { onePage: ['The last page', [order]] },
     },
   },
   { route: 'GET /order/{order_id}/', operationId: 'retrieveOrder', summary: 'Retrieve an order', ...retrieve },
@@ -154,7 +153,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'The key is valid and belongs to the seller',
       data: sellerSchema,
-      examples: { validKey: ['A valid key', seller] },
     },
   },
   {
@@ -178,7 +176,6 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
           .literal('*')
           .meta({ description: 'Pages of any origin may read the response' }),
       },
-      examples: { interestFree: ['Three instalments without interest', repaymentExample] },
     },
   },
   {
@@ -203,7 +200,7 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'The order after the event',
       data: orderSchema,
-      examples: { approved: ['An approved order', approvedOrder] },
+      example: { status: 'APPROVED', payment_term: 'PAY_LATER' },
     },
     conditional: 'change',
     errors: ['transition_not_allowed'],
@@ -229,7 +226,7 @@ export const orderOperations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'The order after the event',
       data: orderSchema,
-      examples: { approved: ['An approved order', { ...approvedOrder, sandbox: true }] },
+      example: { status: 'APPROVED', payment_term: 'PAY_LATER' },
     },
     conditional: 'change',
     errors: ['transition_not_allowed', 'sandbox_only'],

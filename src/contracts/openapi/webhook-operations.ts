@@ -9,6 +9,7 @@ import {
   signedWebhookSchema,
   webhookEventSchema,
   webhookHeadersSchema,
+  webhookId,
   webhookSelectionSchema,
   webhookTestResultSchema,
   orderStatusChangedSchema,
@@ -23,23 +24,7 @@ import {
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../webhook-request-schemas';
-import {
-  signedWebhook,
-  timeline,
-  webhookEndpoint,
-  webhookEvent,
-  webhookSelection,
-  webhookTestResult,
-  approvedOrder,
-  testWebhook,
-} from './examples';
-import type { Operation } from './operation';
-
-const ACCOUNT_ADDRESS = {
-  url: 'https://shop.example/hooks',
-  replaces: ['https://old-shop.example', 'https://shop.example/hoks'],
-  endpoints: [webhookEndpoint],
-};
+import { type Operation, exampleOf } from './operation';
 
 export const webhookOperations = (rules: OrderRules): Operation[] =>
   operations(rules).map((operation) => ({ ...operation, tag: 'Webhooks' }));
@@ -56,8 +41,7 @@ const operations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'One page of the timeline',
       data: timelineEntrySchema,
-      cursor: '1042',
-      examples: { onePage: ['A change and the first attempt to deliver its webhook', timeline, '1042'] },
+      isList: true,
     },
   },
   {
@@ -71,8 +55,7 @@ const operations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'One page of webhooks',
       data: webhookEventSchema,
-      cursor: webhookEvent.id,
-      examples: { onePage: ['The last page', [webhookEvent]] },
+      isList: true,
     },
   },
   {
@@ -85,7 +68,6 @@ const operations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'The webhook',
       data: signedWebhookSchema,
-      examples: { signed: ['A webhook with its signature', signedWebhook] },
     },
     errors: ['webhook_content_deleted'],
   },
@@ -102,7 +84,6 @@ const operations = (rules: OrderRules): Operation[] => [
       status: 202,
       description: 'The resend is scheduled. The body is the webhook before it.',
       data: webhookEventSchema,
-      examples: { exhausted: ['An exhausted webhook', webhookEvent] },
     },
     errors: ['no_webhook_url', 'webhook_content_deleted'],
   },
@@ -129,7 +110,6 @@ const operations = (rules: OrderRules): Operation[] => [
       status: 202,
       description: 'The resends are scheduled. The body is the selection.',
       data: webhookSelectionSchema,
-      examples: { exhausted: ['All exhausted webhooks', webhookSelection] },
     },
     errors: ['resend_in_progress'],
   },
@@ -147,7 +127,6 @@ const operations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'The result of the test',
       data: webhookTestResultSchema,
-      examples: { failed: ['The endpoint answered 503', webhookTestResult] },
     },
   },
   {
@@ -167,17 +146,6 @@ const operations = (rules: OrderRules): Operation[] => [
       status: 201,
       description: 'The link',
       data: portalSessionSchema,
-      examples: {
-        link: [
-          'A link',
-          {
-            url: 'https://orders.example/portal/link/q8ZkYJ0m3sT1vRr2bXcW5nUeH7dLpA9oGfKiQ4tVxyE/',
-            expires_at: '2026-11-21T09:10:00.000Z',
-            user: 'ada@shop.example',
-            read_only: true,
-          },
-        ],
-      },
     },
   },
   {
@@ -189,7 +157,6 @@ const operations = (rules: OrderRules): Operation[] => [
     response: {
       description: "The account's webhook endpoint",
       data: accountAddressSchema,
-      examples: { set: ['A URL that replaces an old shop', ACCOUNT_ADDRESS] },
     },
   },
   {
@@ -214,7 +181,6 @@ const operations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'The endpoint is set',
       data: accountAddressSchema,
-      examples: { set: ['The endpoint is set', ACCOUNT_ADDRESS] },
     },
   },
   {
@@ -240,7 +206,6 @@ const operations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'The headers are set',
       data: webhookHeadersSchema,
-      examples: { gateway: ['One header is set', { origin: 'https://shop.example', names: ['authorization'] }] },
     },
   },
   {
@@ -259,15 +224,6 @@ const operations = (rules: OrderRules): Operation[] => [
     response: {
       description: 'The new secret. It is shown only once.',
       data: rotatedSecretSchema,
-      examples: {
-        rotated: [
-          'A new secret',
-          {
-            webhook_secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
-            previous_valid_until: '2026-11-22T09:00:00.000Z',
-          },
-        ],
-      },
     },
     errors: ['too_many_webhook_secrets'],
   },
@@ -275,9 +231,8 @@ const operations = (rules: OrderRules): Operation[] => [
 
 /** Headers of Standard Webhooks 1.0. */
 const webhookHeaders = z.object({
-  'webhook-id': z.uuid().meta({
+  'webhook-id': webhookId.meta({
     description: 'ID of the webhook, the same for every attempt. Use it to detect duplicates.',
-    examples: [webhookEvent.id],
   }),
   'webhook-timestamp': z.string().meta({
     description: 'Time of this attempt in Unix seconds. Reject a difference of more than five minutes.',
@@ -315,7 +270,6 @@ function webhook(
   summary: string,
   description: string,
   schema: z.ZodType,
-  example: unknown,
 ): ZodOpenApiOperationObject {
   return {
     operationId,
@@ -325,7 +279,7 @@ function webhook(
     // Webhooks are authenticated by their signature.
     security: [],
     requestParams: { header: webhookHeaders },
-    requestBody: { required: true, content: { 'application/json': { schema, example } } },
+    requestBody: { required: true, content: { 'application/json': { schema, example: exampleOf(schema) } } },
     responses: {
       '2XX': { description: 'Accepted. Respond within 15 seconds and process the webhook afterwards.' },
       '410': {
@@ -353,18 +307,6 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
         '`sequence` is not higher than the highest of the order so far. A gap in `sequence` means that a webhook was given ' +
         'up or disabled. You need not wait for it: the newer webhook has the current state.',
       orderStatusChangedSchema,
-      {
-        type: 'order.status_changed',
-        timestamp: '2026-11-21T09:00:00.000Z',
-        data: {
-          order: approvedOrder,
-          previous_status: 'PENDING',
-          event: 'approved',
-          sequence: 2,
-          actor: 'checkout',
-          reason: null,
-        },
-      },
     ),
   },
   'webhook.test': {
@@ -373,7 +315,6 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
       'A test of a webhook endpoint',
       'Sent once for each `testEndpoint` request. It belongs to no order and is not repeated.',
       webhookTestSchema,
-      testWebhook,
     ),
   },
 };

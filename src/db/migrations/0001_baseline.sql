@@ -172,8 +172,7 @@ create table order_timeline (
   reason text,
   -- How the customer pays, if it was reported with the event.
   payment_term text check (payment_term in ('PAY_NOW', 'PAY_LATER')),
-  -- Of a change or a refusal: when the workflow decided it, by Temporal's clock; of the cancel of an UNSUCCESSFUL order, by
-  -- the API's clock. Of a creation: by Postgres.
+  -- Of a change or a refusal: when the workflow decided it, by Temporal's clock. Of a creation: by Postgres.
   at timestamptz not null,
   -- Of a refused signal, so that a retried activity records it once.
   refusal_id uuid,
@@ -262,6 +261,15 @@ create index webhook_attempt_position on webhook_attempt (event_id, position);
 -- For the state of an endpoint.
 create index webhook_attempt_by_endpoint on webhook_attempt (seller_id, origin, endpoint_state, position)
   where endpoint_state is not null;
+
+-- What a seller was last told of an endpoint, and when.
+create table endpoint_notice (
+  seller_id uuid not null references seller on delete cascade,
+  origin text not null,
+  turn text not null check (turn in ('failing', 'exhausted', 'answering')),
+  at timestamptz not null default now(),
+  primary key (seller_id, origin, turn)
+);
 
 -- The audit log of the CLI and the seller's page: everything that changes something.
 create table operator_action (

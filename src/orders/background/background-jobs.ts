@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { repeatJobs } from '../../concurrency';
+import { findEndpointsToTell } from '../../db/endpoint-notices';
 import type { Db } from '../../db/pool';
+import type { MailAccounts } from '../../mail/mailer';
 import { logActions } from '../../db/operator-actions';
 import type { OldData } from '../../db/old-data';
 import { flushLog, reportOperatorAction } from '../../telemetry/report';
@@ -8,7 +10,7 @@ import type { OrderWorkflows } from '../../temporal/order-workflow-client';
 import { createDeletion } from './delete-old-data';
 import { createDailyLook, createLateStarts, createReplacements, createResumes } from './repair-orders';
 
-/** Actions that are logged at once. */
+/** Actions that are logged, or endpoints that are told of, at once. */
 const BATCH = 500;
 /** Shorter than Postgres waits for an idle transaction. */
 const FLUSH_TIMEOUT_MS = 5000;
@@ -23,6 +25,8 @@ interface BackgroundOptions {
   /** How long the API has to start the workflow of a new order. */
   startAfterMs: number;
   oldData: readonly OldData[];
+  /** The accounts whose contacts we write to about their webhook endpoints. */
+  mails: MailAccounts;
 }
 
 /**
@@ -31,13 +35,17 @@ interface BackgroundOptions {
  * @returns a function that stops the jobs and resolves once they have stopped
  */
 export function startBackgroundJobs(options: BackgroundOptions): () => Promise<void> {
-  const { db, log, intervalMs, startAfterMs, oldData } = options;
+  const { db, workflows, log, intervalMs, startAfterMs, oldData, mails } = options;
+  const tellSellers = async (): Promise<void> => {
+    for (const endpoint of await findEndpointsToTell(db, mails, BATCH)) await workflows.tellSeller(endpoint);
+  };
   return repeatJobs(
     [
       [createLateStarts(options, startAfterMs), intervalMs],
       [createResumes(options), 4 * intervalMs],
       [createReplacements(options), 4 * intervalMs],
       [createDailyLook(options), 4 * intervalMs],
+      [tellSellers, 4 * intervalMs],
       [() => logOperatorActions(db, log), intervalMs],
       ...oldData.map((kind) => [createDeletion(db, kind), 4 * intervalMs] as const),
     ],

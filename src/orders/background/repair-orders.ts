@@ -1,14 +1,12 @@
 import type { Logger } from 'pino';
-import { findDone, findLeftToDo, findOrder, findOrdersById, findWaitingOrders, isLeftToDo } from '../../db/find-orders';
+import { FIRST_ID, findLeftToDo, findOrder, findOrdersById, findWaitingOrders, isLeftToDo } from '../../db/find-orders';
 import type { Db } from '../../db/pool';
 import { deleteStartRequests, markRowBehind } from '../../db/save-order';
-import { isFinal } from '../../domain/order';
 import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
-import type { ListedRun } from '../../temporal/list-runs';
 import type { OrderWorkflows } from '../../temporal/order-workflow-client';
 import { startDelayMs } from '../start-orders';
 
-/** Late orders that are read at once. */
+/** Orders that are read at once. */
 const BATCH = 200;
 /** Orders that a round handles at the same time. */
 const AT_ONCE = 4;
@@ -17,10 +15,6 @@ const LOOK_BACK_MS = 86_400_000;
 /** A run is listed some time after it has closed, and Temporal's machines differ. */
 const OVERLAP_MS = 5 * 60_000;
 const DAY_MS = 86_400_000;
-/** Open orders, and open runs, of one round of the daily look. */
-const LOOK_AT_ONCE = 200;
-/** Before every id. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** For one call about one order. */
 const TIMEOUT_MS = 5000;
 
@@ -69,49 +63,33 @@ export function createResumes(deps: Dependencies): () => Promise<void> {
 }
 
 /**
- * Creates a function that looks at each open order and at each open run once a day, some in each round: the workflow of an
- * order may have been deleted in Temporal, and a reset of a completed run leaves an open one.
+ * Creates a function that looks at each open order and at each open run once a day: the workflow of an order may have been
+ * deleted in Temporal, and a reset of a completed run leaves an open one.
  */
-export function createDailyLook(deps: Dependencies): () => Promise<void> {
-  const { db, workflows } = deps;
-  let startedAt = -Infinity;
-  let runs: AsyncIterator<ListedRun> | undefined;
-  let after: string | undefined;
-  /** Listed, and not looked up in Postgres yet. */
-  let open: string[] = [];
-  /** Orders to repair. One that fails is tried again in the next round. */
-  const strange = new Set<string>();
+export function createDailyLook(deps: Dependencies): (stop: AbortSignal) => Promise<void> {
+  const { db, workflows, log } = deps;
+  let lookedAt = -Infinity;
 
-  async function listOpen(): Promise<void> {
-    while (runs && open.length < LOOK_AT_ONCE) {
-      const next = await runs.next().catch((error: unknown) => {
-        // The list has ended: it begins again.
-        runs = workflows.listOpen({});
-        throw error;
-      });
-      if (next.done === true) runs = undefined;
-      else open.push(next.value.orderId);
+  return async (stop) => {
+    if (performance.now() - lookedAt < DAY_MS) return;
+    const undecided: string[] = [];
+    const repair = (ids: string[]) =>
+      forEach(ids.values(), async (id) => {
+        if (!(await repairOrder(deps, id, 'missing'))) undecided.push(id);
+        // One that fails does not keep the look from the others.
+      }).catch((error: unknown) => log.warn({ err: error }, 'an order was not repaired'));
+    for (let after: string | undefined = FIRST_ID; after !== undefined && !stop.aborted;) {
+      const left: string[] = await findLeftToDo(db, after, BATCH);
+      after = left.at(-1);
+      const running = await workflows.findOpenAmong(left);
+      await repair(left.filter((id) => !running.has(id)));
     }
-  }
-
-  return async () => {
-    if (runs === undefined && after === undefined && strange.size === 0) {
-      if (performance.now() - startedAt < DAY_MS) return;
-      startedAt = performance.now();
-      runs = workflows.listOpen({});
-      after = FIRST_ID;
+    for await (const { orderId } of workflows.listOpen({})) {
+      if (stop.aborted) return;
+      if (!(await isLeftToDo(db, orderId))) await repair([orderId]);
     }
-    await listOpen();
-    for (const id of await findDone(db, open)) strange.add(id);
-    open = [];
-    const left = after === undefined ? [] : await findLeftToDo(db, after, LOOK_AT_ONCE);
-    const running = await workflows.findOpenAmong(left);
-    for (const id of left) if (!running.has(id)) strange.add(id);
-    after = left.length < LOOK_AT_ONCE ? undefined : left.at(-1);
-    await forEach([...strange].values(), async (id) => {
-      await repairOrder(deps, id, 'missing');
-      strange.delete(id);
-    });
+    // One that cannot be judged yet is looked at again in the next round.
+    if (undecided.length === 0) lookedAt = performance.now();
   };
 }
 
@@ -130,8 +108,8 @@ async function repairOrder(
   const run = await workflows.describe(order.id, TIMEOUT_MS);
   if (run?.isRunning) {
     const saved = await workflows.query(order.id, TIMEOUT_MS);
-    // One that has not read the row yet will. The cancel of a closed order is in the row alone.
-    if (!saved || saved.version >= order.version || isFinal(saved.status)) return true;
+    // One that has not read the row yet will.
+    if (!saved || saved.version >= order.version) return true;
     // Between a save's commit and the end of its activity, a healthy run lacks the change too.
     if (run.isSaving) return false;
     await workflows.terminate(order.id, run.runId, 'it lacks changes of the row');

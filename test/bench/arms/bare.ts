@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import path from 'node:path';
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import type pg from 'pg';
 import { createTemporalClient } from '../../../src/temporal/connection';
@@ -18,12 +18,9 @@ const TASK_QUEUE = 'bare';
 
 /** Bare Temporal: a worker with the settings of the service's worker, called by a Temporal client without an API. */
 interface Bare {
-  client: Client;
   startEmpty: () => Promise<WorkflowHandle>;
-  /** Starts a workflow whose update `change` runs one activity, and inserts its order. */
-  startSaving: () => Promise<WorkflowHandle>;
   allStarted: (count: number) => Promise<void>;
-  shape: (shape: 'ordinaryOrder' | 'leanOrder') => OrderArm;
+  ordinary: OrderArm;
   stop: () => Promise<void>;
 }
 
@@ -56,21 +53,14 @@ export async function startBare(servers: Servers): Promise<Bare> {
     });
   const count = async (query: string): Promise<number> => (await client.workflow.count(query)).count;
   return servers.track({
-    client,
     startEmpty: () => start('emptyWorkflow', randomUUID()),
-    async startSaving() {
-      const id = await insertOrder(database.db);
-      return start('savingWorkflow', id, [id]);
-    },
     async allStarted(expected) {
       await until(async () => (await count('')) >= expected, `${expected} workflows exist`, 300_000);
     },
-    shape: (type) => ({
-      database: database.name,
-      pids: { worker: worker.pid },
+    ordinary: {
       async create(url) {
         const id = await insertOrder(database.db, url);
-        await start(type, id, [id, url]);
+        await start('ordinaryOrder', id, [id, url]);
         return id;
       },
       async change(orderId, version) {
@@ -81,10 +71,9 @@ export async function startBare(servers: Servers): Promise<Bare> {
           `select (select count(*)::int from orders) as orders,
              (select count(*)::int from webhook_event where state = 'delivered') as delivered`,
         );
-        return { ...rows[0]!, workflows: await count(`WorkflowType in ('ordinaryOrder', 'leanOrder')`) };
+        return { ...rows[0]!, workflows: await count(`WorkflowType = 'ordinaryOrder'`) };
       },
-      stop: () => Promise.resolve(),
-    }),
+    },
     async stop() {
       await worker.stop();
       await client.connection.close();

@@ -5,16 +5,11 @@ export interface OrderArm {
   change: (orderId: string, version: number) => Promise<void>;
   /** What the arm has stored, for the reconciliation after a block. */
   stored: () => Promise<Stored>;
-  /** Process ids by part, for the processor time. */
-  pids: Record<string, number>;
-  database: string;
-  stop: () => Promise<void>;
 }
 
 interface Stored {
   orders: number;
-  /** Undefined if the arm keeps no workflows that can be counted. */
-  workflows?: number | undefined;
+  workflows: number;
   /** Webhook events in state `delivered`. */
   delivered: number;
 }

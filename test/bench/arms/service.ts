@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Client } from '@temporalio/client';
 import { createPool } from '../../../src/db/pool';
-import { createCheckoutKey } from '../../../src/db/sellers';
+import { createCheckoutKey } from '../../support/keys';
 import { createTemporalClient } from '../../../src/temporal/connection';
 import { ensureNamespace } from '../../../src/temporal/server';
 import { BASE } from '../../support/api';
@@ -17,33 +16,34 @@ const EVENTS = ['signup_started', 'approved', 'completed'];
 
 /** This service: an API process and a worker process with default settings, from `dist/`. */
 export interface Service extends OrderArm {
-  client: Client;
+  workerPid: number;
   port: number;
   seller: TestSeller;
-  databaseUrl: string;
   env: Record<string, string>;
+  database: string;
   db: Awaited<ReturnType<typeof createArmDatabase>>['db'];
   newSeller: () => Promise<TestSeller>;
   createFor: (seller: TestSeller, webhookUrl?: string) => Promise<Answer>;
   get: (orderId: string, etag?: string) => Promise<Answer>;
   /** GET of any path, with the seller's key. */
   read: (path: string) => Promise<Answer>;
-  cancel: (orderId: string, seller?: TestSeller) => Promise<Answer>;
+  cancel: (orderId: string, seller: TestSeller) => Promise<Answer>;
   progress: (orderId: string, event: string) => Promise<Answer>;
   /** The number of order workflows that exist, by Temporal's visibility. */
   workflows: () => Promise<number>;
   /** Waits until `count` workflows exist. */
   allStarted: (count: number, timeoutMs?: number) => Promise<void>;
+  stop: () => Promise<void>;
 }
 
 interface ServiceOptions {
   env?: Record<string, string>;
-  nodeOptions?: { api: string[]; worker: string[] };
+  workerOptions?: string[];
 }
 
 export async function startService(
   servers: Servers,
-  { env = {}, nodeOptions = { api: [], worker: [] } }: ServiceOptions = {},
+  { env = {}, workerOptions = [] }: ServiceOptions = {},
 ): Promise<Service> {
   const database = await createArmDatabase(servers, 'service', 'service');
   const namespace = `service-${randomBytes(6).toString('hex')}`;
@@ -65,16 +65,14 @@ export async function startService(
     WEBHOOK_ALLOW_PRIVATE: 'true',
     // The highest that the settings allow: the bench has one address and few keys.
     RATE_LIMIT_KEY: '1000000',
-    RATE_LIMIT_CHECKOUT_KEY: '1000000',
     RATE_LIMIT_ADDRESS: '1000000',
     ORDERS_PER_DAY: '1000000000',
     SANDBOX_ORDERS_PER_DAY: '1000000000',
-    SANDBOX_ORDER_BYTES_PER_DAY: '1000000000000',
     ...env,
   };
   const [api, worker] = await Promise.all([
-    startProcess('server', { ...allEnv, PROFILE_NAME: 'api' }, { nodeOptions: nodeOptions.api }),
-    startProcess('worker', { ...allEnv, PROFILE_NAME: 'worker' }, { nodeOptions: nodeOptions.worker }),
+    startProcess('server', allEnv),
+    startProcess('worker', allEnv, { nodeOptions: workerOptions }),
   ]);
   const http = httpClient(api.port);
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -82,9 +80,15 @@ export async function startService(
     (await database.db.query<{ count: number }>(`select count(*)::int from ${query}`)).rows[0]!.count;
 
   const service: Service = {
-    ...{ client, port: api.port, seller, newSeller, databaseUrl: database.url, env: allEnv, db: database.db },
-    database: database.name,
-    pids: { API: api.pid, worker: worker.pid },
+    ...{
+      workerPid: worker.pid,
+      port: api.port,
+      seller,
+      newSeller,
+      env: allEnv,
+      database: database.name,
+      db: database.db,
+    },
     createFor: ({ id, key }, webhookUrl) =>
       http.call('POST', `${BASE}/seller/${id}/order/`, {
         headers: bearer(key),
@@ -98,7 +102,7 @@ export async function startService(
         headers: { ...bearer(seller.key), ...(etag !== undefined && { 'if-none-match': etag }) },
       }),
     read: (url) => http.call('GET', url, { headers: bearer(seller.key) }),
-    cancel: (orderId, { key } = seller) => http.call('DELETE', `${BASE}/order/${orderId}/`, { headers: bearer(key) }),
+    cancel: (orderId, { key }) => http.call('DELETE', `${BASE}/order/${orderId}/`, { headers: bearer(key) }),
     progress: (orderId, event) =>
       http.call('POST', `${BASE}/order/${orderId}/progress/`, {
         headers: bearer(checkoutKey),

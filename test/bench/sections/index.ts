@@ -1,7 +1,5 @@
 import type { Section } from '../section';
 import { burst } from './burst';
-import { cancel } from './cancel';
-import { cost } from './cost';
 import { create } from './create';
 import { memory } from './memory';
 import { orders } from './orders';
@@ -14,12 +12,10 @@ import { webhooks } from './webhooks';
 export const SECTIONS: Record<string, Section> = {
   create,
   read,
-  cancel,
   starts,
   orders,
   burst,
   webhooks,
-  cost,
   memory,
   rows,
 };

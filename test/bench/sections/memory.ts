@@ -18,7 +18,7 @@ export const memory: Section = {
     `The resident memory of one worker after ${FEW} orders were created and stay open, and after 20,000. The customers of ` +
     `${FEW} and of ${TOUCHED} have begun, more than the worker keeps in its cache. Node has the limits of the image in a container with 2 GB.`,
   async run(bench) {
-    const service = await startService(bench.servers, { nodeOptions: { api: [], worker: CONTAINER } });
+    const service = await startService(bench.servers, { workerOptions: CONTAINER });
     const many = sizeOf(bench, 20_000, 600);
     const few = await openUntil(service, 0, FEW, FEW);
     const lots = await openUntil(service, FEW, many, sizeOf(bench, TOUCHED, 100));
@@ -49,6 +49,6 @@ async function openUntil(service: Service, from: number, to: number, touched: nu
   const touch = (index: number) => service.change(ids[index]!, 1);
   await closedLoop(CLIENTS, touched, (index) => touch(index).catch(() => touch(index)));
   await delay(SETTLE_MS);
-  const status = readFileSync(`/proc/${service.pids.worker!}/status`, 'utf8');
+  const status = readFileSync(`/proc/${service.workerPid}/status`, 'utf8');
   return Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)![1]) / 1024;
 }

@@ -23,15 +23,13 @@ export const orders: Section = {
     const { servers } = bench;
     const receiver = await startReceiver();
     const [service, bare] = await Promise.all([startService(servers), startBare(servers)]);
-    const [ordinary, lean] = [bare.shape('ordinaryOrder'), bare.shape('leanOrder')];
     const measure = measured(bench, receiver, { full: 64, short: 16 });
     const bareTotals = { orders: 0 };
     const serviceTotals = { orders: 0 };
     const values = await inBlocks(bench, {
       service: measure(service, serviceTotals),
       again: measure(service, serviceTotals),
-      ordinary: measure(ordinary, bareTotals),
-      lean: measure(lean, bareTotals),
+      ordinary: measure(bare.ordinary, bareTotals),
     });
     const rate = (arm: keyof typeof values) => values[arm].map(({ perSecond }) => perSecond);
     const change = (arm: keyof typeof values) => values[arm].map(({ changeMs }) => changeMs);
@@ -44,7 +42,6 @@ export const orders: Section = {
       blocks: bench.blocks,
       rows: [
         ...against('ordinary', 'bare Temporal, ordinary shape', { of: 'ratio', atLeast: 0.75 }),
-        ...against('lean', 'bare Temporal, lean shape'),
         ...against('again', 'itself (noise)'),
       ],
     };

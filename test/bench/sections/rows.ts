@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { deleteOldData } from '../../../src/db/old-data';
 import { oldDataOf } from '../../../src/db/retention';
-import { BASE } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
 import { spawnCli } from '../../support/cli';
+import { portalVisitor } from '../../support/portal';
 import { startProcess } from '../../support/processes';
 import { until } from '../../support/until';
 import { expectStatus } from '../arms/http';
@@ -29,11 +30,16 @@ export const rows: Section = {
     const small = await startFilled(bench, FEW, 20);
     const before = await readCounters(large);
     const ids = await Promise.all([large, small].map(idsOf));
-    const calls = Object.keys(callsOf(large, ids[0]!));
+    const visitors = await Promise.all([large, small].map(visitorOf));
+    const callsAt = (service: Service, index: number) => ({
+      ...callsOf(service, ids[index]!),
+      ...pagesOf(visitors[index]!, ids[index]!),
+    });
+    const calls = Object.keys(callsAt(large, 0));
     const values: Record<string, { large: number[]; small: number[] }> = {};
     for (const name of calls) {
       const arm = (service: Service, index: number) => async () =>
-        p50(await paced(PER_SECOND, sizeOf(bench, 40, 20), callsOf(service, ids[index]!)[name]!));
+        p50(await paced(PER_SECOND, sizeOf(bench, 40, 20), callsAt(service, index)[name]!));
       values[name] = await inBlocks(bench, { large: arm(large, 0), small: arm(small, 1) });
     }
     values['start of a worker'] = await inBlocks(bench, { large: () => start(large), small: () => start(small) });
@@ -120,6 +126,29 @@ function callsOf(service: Service, ids: readonly string[]): Record<string, (inde
     webhooks: read(() => `${seller}/webhook_event/`),
     'exhausted webhooks': read(() => `${seller}/webhook_event/?state=exhausted`),
     'unknown order': async () => expectStatus(await service.read(`${BASE}/order/${randomUUID()}/`), 404),
+  };
+}
+
+/** A person who is signed in to the seller's page. */
+async function visitorOf({ port, seller }: Service): Promise<Visitor> {
+  const visitor = portalVisitor({ api: apiOf(`http://127.0.0.1:${port}`, seller, ''), seller });
+  await visitor.signIn();
+  return visitor;
+}
+type Visitor = ReturnType<typeof portalVisitor>;
+
+/** The pages of the seller's page. */
+function pagesOf(visitor: Visitor, ids: readonly string[]): Record<string, (index: number) => Promise<void>> {
+  const open = (path: (id: string) => string) => async (index: number) => {
+    const { status, text } = await visitor.get(`/portal/${path(ids[index % ids.length]!)}`);
+    if (status !== 200) throw new Error(text);
+  };
+  return {
+    'page: overview': open(() => ''),
+    'page: orders': open(() => 'orders/'),
+    'page: an order': open((id) => `orders/${id}/`),
+    'page: webhooks': open(() => 'webhooks/'),
+    'page: developers': open(() => 'developers/'),
   };
 }
 

@@ -34,7 +34,6 @@ export const EXPIRY_CELLS: Cell[] = [
     name: 'orders expire while the workers are killed',
     // Expiries are part of the load, before the fault as after it.
     warmUpMs: EXPIRES_AFTER_MS + 2000,
-    endsAllOrders: true,
     prepare: ({ stack }) => relaunch(stack.apis, { ORDER_EXPIRES_AFTER_MS: String(EXPIRES_AFTER_MS) }),
     async strike({ stack, random }) {
       for (let round = 0; round < ROUNDS; round++) {
@@ -60,7 +59,6 @@ export const EXPIRY_CELLS: Cell[] = [
   },
   {
     name: "the orders' workers are away while customers pay",
-    endsAllOrders: true,
     prepare: ({ stack }) => relaunch(stack.apis, { ORDER_EXPIRES_AFTER_MS: String(PAY_WITHIN_MS) }),
     async strike({ stack, memory }) {
       // Customers are at the bank, and their payments are confirmed while no order can change.

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { constants } from '../../support/constants';
 import { until } from '../../support/until';
 import { type Cell, expectHits, faultMs } from '../cell';
 import { RECEIVER_FAULTS, type ReceiverFault } from '../receiver';
 import { relaunch } from '../service-part';
-import type { ChaosStack } from '../stack';
+import { CHAOS_CONSTANTS, type ChaosStack } from '../stack';
 
 /** How the receiver answers with these faults. With the others, it has not answered when the fault ends. */
 const ANSWERS: Partial<Record<ReceiverFault, number>> = { '500': 500, '429': 429, '410': 410, redirect: 302 };
@@ -56,8 +57,7 @@ const LASTING: Cell = {
     relaunch(stack.workers, {
       WEBHOOK_RETRY_DELAYS: '0,0.5',
       // The URLs of a shop share a breaker, and every attempt at a silent endpoint is a probe.
-      WEBHOOK_BREAKER_MIN_WAIT_MS: '50',
-      WEBHOOK_BREAKER_MAX_WAIT_MS: '50',
+      ...constants({ ...CHAOS_CONSTANTS, webhookBreaker: { minWaitMs: 50, maxWaitMs: 50 } }),
     }),
   webhookUrls: brokenUrls,
   strike: ({ random }) => delay(faultMs(random)),

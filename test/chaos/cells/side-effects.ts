@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { constants } from '../../support/constants';
 import { until } from '../../support/until';
 import type { Cell, Scene } from '../cell';
 import { acknowledged } from '../ledger';
 import { restart } from '../part';
 import type { KillPoint } from '../preload/kill-at';
-import type { ChaosStack } from '../stack';
+import { CHAOS_CONSTANTS, type ChaosStack } from '../stack';
 
 const STRUCK_WITHIN_MS = 60_000;
 const PROVOKE_MS = 200;
@@ -187,7 +188,11 @@ export const SIDE_EFFECT_CELLS: Cell[] = [
   {
     name: 'SIGKILL a worker at side effects of deliveries',
     // Only flaky receivers fail, once.
-    ...killAt(OF_DELIVERIES, firstWorker, { WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '1' }),
+    ...killAt(
+      OF_DELIVERIES,
+      firstWorker,
+      constants({ ...CHAOS_CONSTANTS, webhookSchedule: { attemptsWithSuccessor: 1 } }),
+    ),
     spares: 'API',
     allowed: () => ({ undelivered: (url) => (/\/(flaky|busy)$/.test(url) ? ['exhausted'] : []) }),
   },

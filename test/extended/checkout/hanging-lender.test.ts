@@ -1,13 +1,11 @@
 import { NO_OFFER } from '../../../src/checkout/domain/application';
 import type * as Guards from '../../../src/checkout/lender/guard-lenders';
 import type { Lender, LenderAnswer } from '../../../src/checkout/lender/lender';
-import { apiOf } from '../../support/api';
-import { applied, newCustomer, pendingCall, proceedCheckout, statusOfOrder, useCheckout } from '../../support/checkout';
+import { applied, pendingCall, proceedCheckout, statusOfOrder, useCheckout } from '../../support/checkout';
 import { inBatches } from '../../support/in-batches';
 import type * as LiveProviders from '../../support/live-providers';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 jest.setTimeout(600_000);
@@ -80,18 +78,6 @@ test('a lender that hangs in as many calls as a worker makes delays neither save
     'SUCCESSFUL',
     'UNSUCCESSFUL',
   ]);
-  expect(mockCalls.size).toBe(CALLS);
-  await answerAll(ids);
-});
-
-test('a lender that hangs in as many calls as a worker makes does not delay the confirmation of a payment', async () => {
-  const seller = await createSeller(stack.db, undefined, { sandbox: true });
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
-  const { id, customer } = await newCustomer({ ...stack, api });
-  const bank = await customer.startPayment();
-  const ids = await hang();
-  await customer.leaveAtBank(bank, 'slow');
-  await until(async () => (await api.get(id)).body.data.status === 'SUCCESSFUL', 'the payment is confirmed');
   expect(mockCalls.size).toBe(CALLS);
   await answerAll(ids);
 });

@@ -58,6 +58,13 @@ test('the package contains only what the client runs, its types and its document
   expect(code.filter((text) => /zod|sourceMappingURL/.test(text))).toEqual([]);
 });
 
+test('editors show the documentation and the known values of every field', () => {
+  const types = packageFile('dist/contract-types.d.ts');
+  expect(types).toContain('/** Amount in pounds (GBP), not pence');
+  expect(types).toMatch(/\bactor: "seller" \| .* \| \(string & \{\}\);/);
+  expect(types).not.toMatch(/^\s*\w+\??: (unknown|any)\b/m);
+});
+
 test('the version of the package is that of the service', () => {
   const { version } = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'package.json'), 'utf8')) as { version: string };
   expect(JSON.parse(packageFile('package.json'))).toMatchObject({ version });
@@ -98,7 +105,7 @@ const client = createClient({ baseUrl: 'https://orders.example', apiKey: 'sk_1',
 const query: OrderListQuery = { status: 'PENDING', created_from: '2027-01-31', limit: 100 };
 export async function shop(): Promise<string> {
   const created = await client.create(
-    { amount: 12.5, reference: 'INV-1', allowed_payment_terms: ['PAY_LATER'], webhook_url: null },
+    { amount: 12.5, reference: 'INV-1', allowed_payment_terms: ['PAY_LATER'] as const, webhook_url: null, source: undefined },
     { idempotencyKey: 'purchase-1' },
   );
   for await (const order of client.listAll(query)) console.log(order.created_at, order.cancelled_at?.length);
@@ -155,7 +162,17 @@ test.each(COMPILERS)(
     const { stdout } = spawnSync(
       tool('tsc'),
       [
-        ...['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022,dom', '--skipLibCheck', skipLibCheck],
+        ...[
+          '--noEmit',
+          '--strict',
+          '--exactOptionalPropertyTypes',
+          '--target',
+          'es2022',
+          '--lib',
+          'es2022,dom',
+          '--skipLibCheck',
+          skipLibCheck,
+        ],
         ...['--moduleResolution', resolution, ...others, ...names],
       ],
       { cwd: shop, encoding: 'utf8' },

@@ -14,22 +14,17 @@ const normalize = (value: unknown): Record<string, unknown> =>
       .replace(/\d+ (requests|orders|s\b)/g, 'n $1'),
   );
 
-test.each(PROBLEM_CODES)(
-  'the API returns %s as docs/sellers/errors.md and the OpenAPI document show it',
-  async (code) => {
-    const response = await PROVOCATIONS[code](stack);
-    const { status, title, cause, cure, detail, members, headers = [] } = PROBLEMS[code];
-    const { errors = [{ code, detail }] } = PROBLEMS[code];
-    const problem = expectProblem(response, status, code);
-    const ofRequest = { type: '', instance: '', request_id: '' };
-    expect(normalize({ ...problem, ...ofRequest })).toEqual(
-      normalize({ ...ofRequest, title, status, detail, code, errors, ...members }),
-    );
-    const specific = ['Retry-After', 'WWW-Authenticate', 'Allow', 'ETag'];
-    expect(specific.filter((name) => response.headers.has(name))).toEqual(
-      specific.filter((name) => (headers as string[]).includes(name)),
-    );
-    // The text mentions Retry-After exactly if the response has it.
-    expect(response.headers.has('Retry-After')).toBe(`${cause} ${cure}`.includes('`Retry-After`'));
-  },
-);
+test.each(PROBLEM_CODES)('the API returns %s as the OpenAPI document shows it', async (code) => {
+  const response = await PROVOCATIONS[code](stack);
+  const { status, title, detail, members, headers = [] } = PROBLEMS[code];
+  const { errors = [{ code, detail }] } = PROBLEMS[code];
+  const problem = expectProblem(response, status, code);
+  const ofRequest = { type: '', instance: '', request_id: '' };
+  expect(normalize({ ...problem, ...ofRequest })).toEqual(
+    normalize({ ...ofRequest, title, status, detail, code, errors, ...members }),
+  );
+  const specific = ['Retry-After', 'WWW-Authenticate', 'Allow', 'ETag'];
+  expect(specific.filter((name) => response.headers.has(name))).toEqual(
+    specific.filter((name) => (headers as string[]).includes(name)),
+  );
+});

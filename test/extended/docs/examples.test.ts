@@ -14,7 +14,6 @@ import { packClient } from '../../support/pack-client';
 import { BASE } from '../../support/api';
 import { startTestServer } from '../../support/listening-server';
 import { installed } from '../../support/installed';
-import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 // npm is slow on a busy machine.
@@ -45,7 +44,7 @@ const EXAMPLES: Record<string, Example> = {
   },
 };
 
-const stack = useStack();
+const stack = useSharedStack();
 /** A shop's project: the examples, Express, and the client from its package file. */
 let folder: string;
 beforeAll(() => {
@@ -346,6 +345,7 @@ except shop.OrderServiceError as error:
     print(json.dumps([*map(error.problem.get, ['code', 'order_id', 'request_id']), error.retry_after]))`,
   ],
 };
+import { useSharedStack } from '../../support/shared-stack';
 test.each(languages.filter((language) => language in ERROR_PROGRAMS))(
   'an error of the %s shop has the code, the ids and the Retry-After of the response',
   async (language) => {

@@ -5,7 +5,7 @@ import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { operations } from '../../support/contract';
 import { useReceiver } from '../../support/receiver';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
 interface HttpRequest {
   title: string;
@@ -49,7 +49,7 @@ function fill(text: string, known: Record<string, unknown>, env: Record<string, 
   });
 }
 
-const stack = useStack({ sandbox: true, env: { HOSTED_CHECKOUT: 'true' } });
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 test('all requests of examples/orders.http succeed in order', async () => {

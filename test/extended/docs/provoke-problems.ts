@@ -1,10 +1,10 @@
-import { loadConfig } from '../../../src/config';
 import type { ProblemCode } from '../../../src/contracts/problem-table';
 import { freePort } from '../../../tools/local-stack/ports';
 import { POOL_TIMEOUTS } from '../../../src/db/pool';
 import { MAX_ACTIVE_SECRETS } from '../../../src/db/secrets';
 import { startServer } from '../../../src/server';
 import { type ApiResponse, type Api, BASE, apiOf } from '../../support/api';
+import { constants, loadTestConfig } from '../../support/constants';
 import { holdTransaction } from '../../support/database';
 import { openOrder } from '../../support/orders';
 import { log, type Stack } from '../../support/stack';
@@ -12,7 +12,7 @@ import { log, type Stack } from '../../support/stack';
 const ORDER = { amount: 1234.5, reference: '10042' };
 const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
 
-/** Provokes each error with a real HTTP request. The responses are the examples of docs/sellers/errors.md. */
+/** Provokes each error with a real HTTP request. The responses are the examples of the OpenAPI document. */
 export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResponse>> = {
   malformed_json: ({ api }) => api.create({}, { body: '{"data": {"amount": 1234.5,}}' }),
   invalid_idempotency_key: ({ api }) => api.create(ORDER, { headers: { 'Idempotency-Key': 'order 10042' } }),
@@ -77,7 +77,6 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     const id = await openOrder(stack, {}, ['signup_started']);
     return stack.api.cancel(id, { headers: { 'If-Match': '"1"' } });
   },
-  headers_too_large: ({ api }) => api.call('GET', BASE + ORDER_PATH, { headers: { Cookie: 'x'.repeat(20_000) } }),
   payload_too_large: ({ api }) => api.create({ reference: 'x'.repeat(100_000) }),
   unsupported_media_type: ({ api }) => api.create(ORDER, { headers: { 'Content-Type': 'text/plain' } }),
   invalid_request: ({ api }) => api.create({ amount: 12.345, reference: '', webhookUrl: 'https://shop.example/hooks' }),
@@ -90,7 +89,7 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     withApi(stack, { HOSTED_CHECKOUT: 'true' }, (api) => api.create({ reference: 'live' })),
   quota_exceeded: (stack) => withApi(stack, { ORDERS_PER_DAY: '0' }, (api) => api.create()),
   rate_limited: (stack) =>
-    withApi(stack, { RATE_LIMIT_KEY: '1', RATE_LIMIT_WINDOW_MS: '600000' }, async (api) => {
+    withApi(stack, { RATE_LIMIT_KEY: '1', ...constants({ rateLimits: { windowMs: 600_000 } }) }, async (api) => {
       await api.call('GET', BASE + ORDER_PATH);
       return api.call('GET', BASE + ORDER_PATH);
     }),
@@ -130,7 +129,7 @@ async function withApi(
   env: Record<string, string>,
   call: (api: Api) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const server = await startServer(loadConfig({ ...stack.env, ...env }), stack.temporal, log);
+  const server = await startServer(loadTestConfig({ ...stack.env, ...env }), stack.temporal, log);
   try {
     return await call(apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey));
   } finally {

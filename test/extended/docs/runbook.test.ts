@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT } from '../../../src/package';
+import { constants } from '../../support/constants';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -14,7 +15,11 @@ jest.setTimeout(600_000);
 
 const PAGES = ['docs/operators/operate.md', 'docs/operators/backups.md'];
 const stack = useStack({
-  env: { WEBHOOK_RETRY_DELAYS: '0,0.1', CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', BACKGROUND_INTERVAL_MS: '1000' },
+  env: {
+    WEBHOOK_RETRY_DELAYS: '0,0.1',
+    CHECKOUT_BASE_URL: 'http://127.0.0.1:3000',
+    ...constants({ background: { intervalMs: 1000 } }),
+  },
 });
 const receiver = useReceiver();
 const blocks = PAGES.flatMap((page) => codeBlocks(page));
@@ -25,7 +30,7 @@ const statements = blocks.flatMap(({ language, code }) => (language === 'sql' ? 
 /** What a command prints, where the page names it. The first match counts. */
 const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/ order list .*--reference/, /INV-1 +12.5 +(PENDING|UNSUCCESSFUL)/],
-  [/ order timeline/, /webhook 1, attempt 2 +system +- +http_status/],
+  [/ order timeline/, /webhook 1, attempt 2 +system +http_status/],
   [/ payment list/, /^(none|payment_id +amount)/m],
   [/ reconcile/, /\d compared, 0 differ/],
   [/ order cancel \$ORDER_ID/, /^status: +UNSUCCESSFUL$/m],

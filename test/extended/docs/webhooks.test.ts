@@ -11,13 +11,13 @@ import { BASE } from '../../support/api';
 import { installed } from '../../support/installed';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 import { codeBlocks } from './markdown-blocks';
 
 const exampleCode = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, 'examples', file), 'utf8');
 
-const stack = useStack();
+const stack = useSharedStack();
 const receiver = useReceiver();
 let folder: string;
 beforeAll(() => {
@@ -189,7 +189,9 @@ func main() {
 };
 
 async function pendingWebhooks(): Promise<number | null> {
-  return (await stack.db.query(`select from webhook_event where state = 'pending'`)).rowCount;
+  return (
+    await stack.db.query(`select from webhook_event where state = 'pending' and seller_id = $1`, [stack.seller.id])
+  ).rowCount;
 }
 
 const inFolder = async (language: string, [command, ...args]: readonly [string, ...string[]]): Promise<string> =>

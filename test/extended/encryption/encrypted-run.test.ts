@@ -12,6 +12,7 @@ import { createTemporalClient } from '../../../src/temporal/connection';
 import { payloadCodecs } from '../../../src/temporal/payload-codec';
 import { cancelSignal } from '../../../workflows/messages';
 import { expectError, runCli } from '../../support/cli';
+import { constants } from '../../support/constants';
 import { openOrder, restoreApproved, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -21,7 +22,12 @@ import { useResource } from '../../support/use-resource';
 const KEY = `k1:${randomBytes(32).toString('base64')}`;
 const stack = useStack({
   sandbox: true,
-  env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', HOSTED_CHECKOUT: 'true', READ_BUDGET_MS: '10000' },
+  env: {
+    ENCRYPTION_KEYS: KEY,
+    ENCRYPT_PAYLOADS: 'true',
+    HOSTED_CHECKOUT: 'true',
+    ...constants({ readBudgetMs: 10_000 }),
+  },
 });
 const plain = useStack();
 const receiver = useReceiver();

@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -96,37 +94,4 @@ test('Postgres starts on another port if the preferred one is in use', async () 
   await holder.close();
   expect(new URL(running!.url).port).not.toBe(String(port));
   expect(await query('select 1 as n')).toEqual([{ n: 1 }]);
-});
-
-test('several Postgres servers that start at the same time on one port all come up', async () => {
-  const started = await Promise.all(
-    [1, 2, 3].map((number) =>
-      startPostgres({ dataDir: `${dataDir}-${number}`, port, log: () => undefined, durable: false }),
-    ),
-  );
-  expect(new Set(started.map(({ url }) => new URL(url).port)).size).toBe(3);
-  await Promise.all(started.map((one) => one.stop()));
-});
-
-test('a lock file whose pid belongs to another program neither prevents the start nor ends that program', async () => {
-  await start();
-  const lock = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8');
-  await running!.stop();
-  // Postgres mistakes a process of the same user for a postmaster.
-  const foreign = spawn('sleep', ['600'], { uid: statSync(dataDir).uid });
-  writeFileSync(join(dataDir, 'postmaster.pid'), lock.replace(/^\d+/, String(foreign.pid)));
-  try {
-    await start();
-    expect(await query('select 1 as n')).toEqual([{ n: 1 }]);
-    expect(foreign.exitCode).toBeNull();
-  } finally {
-    foreign.kill();
-    await once(foreign, 'exit');
-  }
-});
-
-test('a cluster that cannot start produces an error of one line', async () => {
-  await (await start()).stop();
-  writeFileSync(join(dataDir, 'postgresql.conf'), 'no_such_setting = 1\n');
-  await expect(start()).rejects.toThrow(/^Postgres did not start: FATAL: .*\(log: .*\)$/);
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { updateSeller, createSellerKey } from '../../../src/db/sellers';
+import { updateSeller } from '../../../src/db/sellers';
+import { createSellerKey } from '../../support/keys';
 import { BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
 import { createSeller, useStack } from '../../support/stack';

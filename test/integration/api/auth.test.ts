@@ -1,8 +1,8 @@
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
-const stack = useStack();
+const stack = useSharedStack();
 let ownOrder: string;
 beforeAll(async () => {
   ownOrder = (await stack.api.create()).body.data.id;
@@ -59,7 +59,7 @@ describe('the Authorization header', () => {
     for (const header of [`Bearer '${key}'`, `Bearer <${key}>`])
       expect(await detailOf(header)).toMatch(/^The value after Bearer is not an API key\. .*without quotes\. /);
     expect(await detailOf(`Bearer ${key}x`)).toMatch(
-      /^The key sk_.{3}… is unknown or revoked, or its account is disabled\. /,
+      /^The key sk_test_.{3}… is unknown or revoked, or its account is disabled\. /,
     );
   });
 

@@ -21,55 +21,23 @@ const order = (reference: string, rest = '') => `{"data": {"amount": 1, "referen
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** One example of each kind of invalid JSON in JSONTestSuite's `n_` files. */
+/** test/unit/api/json-errors.test.ts has all of JSONTestSuite. */
 const NOT_JSON: [string, Buffer | string][] = [
   ['an empty body', ''],
-  ['white space', ' \n\t'],
   ['a truncated object', '{"data": {"amount": 1'],
-  ['a truncated string', '{"data": {"reference": "x'],
-  ['a truncated literal', 'nul'],
-  ['a truncated escape', '{"data": "\\u00'],
-  ['an open bracket', '['],
   ['60,000 open brackets', '['.repeat(60_000)],
   ['open objects without an end', '{"a":'.repeat(10_000)],
   ['a trailing comma in an object', '{"data": {"amount": 1,}}'],
-  ['a trailing comma in a list', '[1,]'],
-  ['a double comma', '[1,,2]'],
-  ['a missing colon', '{"data" 1}'],
-  ['a missing value', '{"data":}'],
-  ['a key without quotes', '{data: 1}'],
-  ['single quotes', "{'data': 1}"],
-  ['a comment', '{"data": 1} // x'],
   ['a second value', '{"data": 1} {"data": 2}'],
-  ['a trailing bracket', '{"data": 1}}'],
-  ['NaN', '{"data": {"amount": NaN}}'],
   ['Infinity', '{"data": {"amount": Infinity}}'],
-  ['-Infinity', '{"data": {"amount": -Infinity}}'],
-  ['undefined', 'undefined'],
-  ['a leading zero', '{"data": {"amount": 01}}'],
-  ['a leading plus', '{"data": {"amount": +1}}'],
-  ['a leading point', '{"data": {"amount": .5}}'],
-  ['a trailing point', '{"data": {"amount": 1.}}'],
-  ['a hexadecimal number', '{"data": {"amount": 0x1}}'],
-  ['an exponent without digits', '{"data": {"amount": 1e}}'],
-  ['digits that are not ASCII', '{"data": {"amount": １}}'],
-  ['True', '{"data": True}'],
   ['a line break in a string', '{"data": "a\nb"}'],
-  ['a tab in a string', '{"data": "a\tb"}'],
   ['NUL in a string', '{"data": "a\u0000b"}'],
-  ['NUL before the value', '\u0000{}'],
-  ['an unknown escape', '{"data": "\\x41"}'],
-  ['a form feed as white space', '\f{}'],
-  ['a no-break space as white space', '\u00a0{}'],
   ['UTF-8 that is cut off', bytes('{"data": {"reference": "', [0xe2, 0x82], '"}}')],
   ['a byte that UTF-8 does not use', bytes('{"data": {"reference": "', [0xff], '"}}')],
-  ['an overlong encoding', bytes('{"data": {"reference": "', [0xc0, 0xaf], '"}}')],
   ['an encoded surrogate', bytes('{"data": {"reference": "', [0xed, 0xa0, 0x80], '"}}')],
   ['Latin-1', Buffer.from('{"data": {"reference": "caf\u00e9"}}', 'latin1')],
   ['UTF-16', Buffer.from(`\ufeff${order('utf16')}`, 'utf16le')],
-  ['a byte order mark alone', bytes([0xef, 0xbb, 0xbf])],
   ['a form', 'amount=1&reference=x'],
-  ['XML', '<order/>'],
 ];
 
 test.each(NOT_JSON)('a body that is not JSON returns 400: %s', async (_, body) => {
@@ -183,13 +151,9 @@ describe('the content type', () => {
     'text/plain',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
-    'application/xml',
     'application/json5',
     'application/problem+json',
     'application/vnd.api+json',
-    'application',
-    'json',
-    '*/*',
   ])('%s returns 415', async (type) => {
     expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
   });

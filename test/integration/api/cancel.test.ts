@@ -82,11 +82,15 @@ test('a repeated cancel changes nothing and keeps the first cancelled_at', async
 
 const ifMatch = (etag: string) => ({ headers: { 'If-Match': etag } });
 
-test('a cancel with If-Match of an older version returns 412 with the current ETag, and changes nothing', async () => {
+test('a cancel with If-Match of an older version returns 412 with the current ETag, and adds no event to the history', async () => {
   const id = await openOrder(stack);
   const { headers } = await stack.api.get(id);
   const old = headers.get('ETag')!;
   await stack.api.progress(id, 'signup_started');
+  const updates = async () => {
+    const { events } = await stack.client.workflow.getHandle(`order-${id}`).fetchHistory();
+    return events?.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes).length;
+  };
   for (const etag of [old, '"0", "1"', 'W/"2"', '2', '"x"']) {
     const refused = await stack.api.cancel(id, ifMatch(etag));
     const { detail } = expectProblem(refused, 412, 'precondition_failed');
@@ -94,6 +98,7 @@ test('a cancel with If-Match of an older version returns 412 with the current ET
     expect(refused.headers.get('ETag')).toBe('"2"');
   }
   expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
+  expect(await updates()).toBe(1);
   const cancelled = await stack.api.cancel(id, ifMatch('"1", "2"'));
   expect([cancelled.status, cancelled.headers.get('ETag')]).toEqual([200, '"3"']);
   expect((await stack.api.cancel(id, ifMatch('*'))).text).toBe(cancelled.text);

@@ -239,3 +239,16 @@ test('a call returns 503 if the order with its reference closes between the inse
   expect(problem.detail).toMatch(/^The order with this reference is just being created or closed/);
   expect((await api.create({ reference: 'freed' })).status).toBe(201);
 });
+
+test('a reference that conflicts on every insert but belongs to no order returns 503 and creates nothing', async () => {
+  const { db, api } = stack;
+  await db.query(`create function raise_conflict() returns trigger language plpgsql as $$
+    begin raise exception using errcode = '23505', constraint = 'orders_reference'; end $$`);
+  await db.query(`create trigger raise_conflict before insert on orders for each row
+    when (new.reference = 'conflicting') execute function raise_conflict()`);
+  const response = await api.create({ reference: 'conflicting' });
+  await db.query('drop trigger raise_conflict on orders');
+  expect(expectProblem(response, 503, 'service_unavailable').detail).toMatch(/Nothing changed\. Repeating .* is safe/);
+  expect(response.headers.get('Retry-After')).toBe('1');
+  expect((await api.create({ reference: 'conflicting' })).status).toBe(201);
+});

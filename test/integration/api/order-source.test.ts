@@ -1,11 +1,13 @@
+import { constants } from '../../support/constants';
 import { openOrder } from '../../support/orders';
 import type { CallOptions } from '../../support/api';
 import { type Proxy, startProxy } from '../../support/proxy';
 import { type Stack, createSeller, startStack, useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { useSharedStack } from '../../support/shared-stack';
 
 describe('while Temporal responds', () => {
-  const stack = useStack();
+  const stack = useSharedStack();
 
   const sourceOf = async (id: string) => (await stack.api.get(id)).headers.get('Order-Source');
   const readLive = (id: string) =>
@@ -83,7 +85,7 @@ describe('while Temporal responds', () => {
 });
 
 describe('without a worker', () => {
-  const stack = useStack({ env: { READ_BUDGET_MS: '10000' } });
+  const stack = useStack({ env: constants({ readBudgetMs: 10_000 }) });
 
   test('a read of an open order comes from its row', async () => {
     const id = await openOrder(stack, {}, ['signup_started']);
@@ -99,7 +101,7 @@ describe('while Temporal does not respond', () => {
   let id: string;
   beforeAll(async () => {
     proxy = await startProxy(process.env.TEST_TEMPORAL_ADDRESS!);
-    stack = await startStack({ address: proxy.address, env: { READ_BUDGET_MS: '1000' } });
+    stack = await startStack({ address: proxy.address, env: constants({ readBudgetMs: 1000 }) });
     id = await openOrder(stack, { meta_data: { a: 1 } }, ['signup_started']);
   });
   afterAll(async () => {

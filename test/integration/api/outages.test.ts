@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import type { ProblemBody } from '../../../src/contracts/problem';
 import { findOrder } from '../../../src/db/find-orders';
-import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
+import { createCheckoutKey, createSellerKey } from '../../support/keys';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/order';
 import { type Api, type ApiResponse, BASE, apiOf } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
+import { constants } from '../../support/constants';
 import { saveChanges } from '../../support/new-orders';
 import { applyEvents } from '../../support/domain-orders';
 import { holdDelays } from '../../support/clock';
@@ -30,7 +31,11 @@ function expectUnavailable(response: ApiResponse, detail: RegExp): ProblemBody {
 
 /** Starts an API without Temporal. */
 const startApi = (databaseUrl: string) =>
-  startApiWithoutTemporal({ DATABASE_URL: databaseUrl, START_TIMEOUT_MS: '500', UPDATE_TIMEOUT_MS: '500' });
+  startApiWithoutTemporal({
+    DATABASE_URL: databaseUrl,
+    ...constants({ startTimeoutMs: 500 }),
+    UPDATE_TIMEOUT_MS: '500',
+  });
 
 describe('without Postgres', () => {
   let server: ApiServer;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../../../src/config';
 import { findLargestAccounts } from '../../../src/db/account-usage';
-import { createSellerKey, updateSeller } from '../../../src/db/sellers';
+import { updateSeller } from '../../../src/db/sellers';
+import { createSellerKey } from '../../support/keys';
 import { createQuotas } from '../../../src/orders/quotas';
 import { startServer } from '../../../src/server';
 import { type Api, apiOf } from '../../support/api';
@@ -10,7 +11,7 @@ import { expectProblem } from '../../support/problems';
 import { createSeller, log, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const ENV = { ORDERS_PER_DAY: '3', ORDER_BYTES_PER_DAY: '20000', SANDBOX_ORDERS_PER_DAY: '2' };
+const ENV = { ORDERS_PER_DAY: '3', SANDBOX_ORDERS_PER_DAY: '2' };
 const stack = useStack({ worker: false, env: ENV });
 afterEach(() => jest.restoreAllMocks());
 
@@ -44,7 +45,8 @@ test('an account over its orders of a day gets 429 until midnight UTC, and every
 });
 
 test('the bytes of orders count too, and a sandbox account has limits of its own', async () => {
-  const { api } = await newSeller();
+  const { api, seller } = await newSeller();
+  await updateSeller(stack.db, seller.id, { bytesPerDay: 20_000 });
   expect(await statuses(api, 3, { meta_data: { text: 'x'.repeat(12_000) } })).toEqual([201, 201, 429]);
   expect(expectProblem(await api.create(), 429, 'quota_exceeded').detail).toContain('20000 bytes of orders a day');
   expect(await statuses((await newSeller(true)).api, 3)).toEqual([201, 201, 429]);

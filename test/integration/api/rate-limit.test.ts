@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { createCheckoutKey, createSellerKey, updateSeller } from '../../../src/db/sellers';
+import { updateSeller } from '../../../src/db/sellers';
+import { createCheckoutKey, createSellerKey } from '../../support/keys';
 import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { holdDelays, moveClock } from '../../support/clock';
+import { constants } from '../../support/constants';
 import { useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { type Proxy, startProxy } from '../../support/proxy';
@@ -24,9 +26,12 @@ beforeEach(async () => {
   checkoutKey = await createCheckoutKey(database.db);
 });
 
+const limits = (windowMs: number, checkoutKey?: number) =>
+  constants({ rateLimits: { windowMs, ...(checkoutKey !== undefined && { checkoutKey }) } });
+
 /** Starts an API. The default window is longer than a test. */
 async function startApi(env: Record<string, string>, databaseUrl = database.url): Promise<Api> {
-  const settings = { RATE_LIMIT_WINDOW_MS: '600000', ...env, DATABASE_URL: databaseUrl };
+  const settings = { ...limits(600_000), ...env, DATABASE_URL: databaseUrl };
   const server = await startApiWithoutTemporal(settings, log);
   running.push(server);
   return apiOf(server.url, seller, checkoutKey);
@@ -75,9 +80,9 @@ describe('a key', () => {
   });
 
   test('over its limit is served again when the window ends, however many requests it has sent since', async () => {
-    const api = await startApi({ RATE_LIMIT_KEY: '2', RATE_LIMIT_WINDOW_MS: '3600000' });
+    const api = await startApi({ RATE_LIMIT_KEY: '2', ...limits(3_600_000) });
     expect(await statuses(3, check, api)).toEqual([200, 200, 429]);
-    moveClock(3_599_000);
+    moveClock(3_500_000);
     expect(await statuses(3, check, api)).toEqual([429, 429, 429]);
     jest.restoreAllMocks();
     moveClock(3_600_000);
@@ -104,7 +109,7 @@ describe('a key', () => {
   });
 
   test('of the checkout has a limit of its own, because it serves the customers of all sellers', async () => {
-    const api = await startApi({ RATE_LIMIT_KEY: '1', RATE_LIMIT_CHECKOUT_KEY: '3' });
+    const api = await startApi({ RATE_LIMIT_KEY: '1', ...limits(600_000, 3) });
     const report = (one: Api) => one.progress(randomUUID(), 'approved');
     expect(await statuses(4, report, api)).toEqual([404, 404, 404, 429]);
   });
@@ -141,7 +146,7 @@ describe('a seller whose account has its own limit', () => {
   });
 
   test('keeps its one-minute window even if the window of the service is shorter', async () => {
-    const api = await startApi({ RATE_LIMIT_WINDOW_MS: '1000' });
+    const api = await startApi(limits(1000));
     await updateSeller(database.db, seller.id, { rateLimit: 1 });
     expect((await check(api)).status).toBe(200);
     moveClock(1500);

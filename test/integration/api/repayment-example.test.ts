@@ -111,12 +111,9 @@ describe('a page of any origin', () => {
     expect(got.get('Access-Control-Max-Age')).toBe('86400');
   });
 
-  test.each([
-    ['a wrong method', 405, 'POST', {}],
-    ['headers that are too large', 431, 'GET', { 'X-Large': 'x'.repeat(17_000) }],
-  ])('can read the error of %s', async (_, status, method, headers) => {
-    const response = await stack.api.call(method, path, { key: null, headers });
-    expect([response.status, response.headers.get('Access-Control-Allow-Origin')]).toEqual([status, '*']);
+  test('can read the error of a wrong method', async () => {
+    const response = await stack.api.call('POST', path, { key: null });
+    expect([response.status, response.headers.get('Access-Control-Allow-Origin')]).toEqual([405, '*']);
   });
 
   test('is not let into any other path', async () => {

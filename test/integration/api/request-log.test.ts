@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { createCheckoutKey } from '../../../src/db/sellers';
+import { createCheckoutKey } from '../../support/keys';
 import { BASE } from '../../support/api';
 import { useApiWithoutTemporal } from '../../support/api-without-temporal';
 

@@ -4,6 +4,7 @@ import { type IncomingMessage, get } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { type ApiResponse, BASE } from '../../support/api';
 import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
 const HEADER = 'X-Shop-Signature';
 const stack = useStack({ env: { RESPONSE_HMAC_HEADER: HEADER } });
@@ -78,7 +79,7 @@ test('a response to an unauthenticated request has no signature', async () => {
   for (const { headers } of [wrong, none, health]) expect(headers.has(HEADER)).toBe(false);
 });
 
-const plain = useStack({ worker: false });
+const plain = useSharedStack();
 
 test('responses are not signed if RESPONSE_HMAC_HEADER is unset', async () => {
   const { status, text, headers } = await plain.api.create();

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { VERSION } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { useSharedStack } from '../../support/shared-stack';
 
-const stack = useStack({ worker: false });
+const stack = useSharedStack();
 let id: string;
 beforeAll(async () => {
   id = (await stack.api.create()).body.data.id;

@@ -1,6 +1,7 @@
 import { accountAddressSchema, timelineEntrySchema, webhookEventSchema } from '../../../src/contracts/webhook-schemas';
-import { apiOf, BASE } from '../../support/api';
+import { type ApiResponse, apiOf, BASE } from '../../support/api';
 import { freePort } from '../../../tools/local-stack/ports';
+import { constants } from '../../support/constants';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
@@ -8,7 +9,7 @@ import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useStack({
-  env: { WEBHOOK_RETRY_DELAYS: '0,3600', WEBHOOK_BREAKER_FAILURES: '2', WEBHOOK_BREAKER_MIN_WAIT_MS: '200000' },
+  env: { WEBHOOK_RETRY_DELAYS: '0,3600', ...constants({ webhookBreaker: { failures: 2, minWaitMs: 200_000 } }) },
 });
 const receiver = useReceiver('test');
 
@@ -236,10 +237,23 @@ describe("the account's webhook endpoint", () => {
 
 const strict = useStack({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' }, worker: false });
 
-test("the account's webhook endpoint cannot be a private address", async () => {
-  const response = await strict.api.call('PUT', `${BASE}/seller/${strict.seller.id}/webhook_endpoint/`, {
-    body: { data: { url: 'https://127.0.0.1/hooks' } },
-  });
-  const { errors } = expectProblem(response, 422, 'invalid_request');
-  expect(errors).toMatchObject([{ code: 'invalid_url', pointer: '/data/url' }]);
-});
+/** Each way to name a URL, and the pointer of its error. */
+const WAYS: [pointer: string, send: (url: string) => Promise<ApiResponse>][] = [
+  ['/data/webhook_url', (url) => strict.api.create({ webhook_url: url })],
+  ...(['PUT webhook_endpoint', 'POST webhook_test'] as const).map((route): (typeof WAYS)[number] => {
+    const [method, name] = route.split(' ') as [string, string];
+    const send = (url: string) =>
+      strict.api.call(method, `${BASE}/seller/${strict.seller.id}/${name}/`, { body: { data: { url } } });
+    return ['/data/url', send];
+  }),
+];
+
+test.each(['127.0.0.1', '0x7f000001', '169.254.169.254', '[::ffff:7f00:1]', 'localhost', 'intranet'])(
+  'a URL of the host %s, which is not public, returns 422 for an order, an account and a test',
+  async (host) => {
+    for (const [pointer, send] of WAYS) {
+      const { errors } = expectProblem(await send(`https://${host}/hooks`), 422, 'invalid_request');
+      expect(errors).toMatchObject([{ code: 'invalid_url', pointer }]);
+    }
+  },
+);

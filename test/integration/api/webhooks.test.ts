@@ -16,7 +16,6 @@ import { requestResend } from '../../../src/orders/webhooks';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { type Api, apiOf, BASE } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
-import { storedText } from '../../support/history';
 import { noWebhookPending, openOrder, setBack, statusOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { parseRaw, sendRaw } from '../../support/raw-http';
@@ -607,11 +606,14 @@ describe('a test webhook', () => {
     expect(body.data.request_body).toBe(text);
   });
 
-  test('leaves no URL, which may be a credential, in the history of its workflow', async () => {
+  test('leaves no URL, which may be a credential, in Temporal', async () => {
     const url = new URL(receiver.url);
     url.pathname = '/private-hooks';
     const { body } = await send(url.href);
-    const text = await storedText(stack.client.workflow.getHandle(`webhook-test-${body.data.webhook_id}`));
+    const activity = await stack.client.activity
+      .getHandle(`webhook-test-${body.data.webhook_id}`)
+      .describe({ includeInput: true, includeOutcome: true, includeLastFailure: true });
+    const text = JSON.stringify([activity, await activity.getInput(), await activity.getResult()]);
     expect(text).toContain(body.data.webhook_id);
     expect(['private-', 'http://', url.host].filter((part) => text.includes(part))).toEqual([]);
   });
@@ -630,23 +632,6 @@ describe('a test webhook', () => {
     }
     expectProblem(await send(receiver.url, other.seller.id), 404, 'not_found');
   });
-});
-
-const strict = useStack({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' }, worker: false });
-
-test('a webhook_url with a literal address that is not public returns 422', async () => {
-  const hosts = ['127.0.0.1', '0x7f000001', '169.254.169.254', '[::ffff:7f00:1]', 'localhost', 'intranet'];
-  for (const host of hosts) {
-    for (const path of ['order', 'webhook_test']) {
-      const url = `https://${host}/hooks`;
-      const response = await (path === 'order'
-        ? strict.api.create({ webhook_url: url })
-        : strict.api.call('POST', `${BASE}/seller/${strict.seller.id}/webhook_test/`, { body: { data: { url } } }));
-      expect([host, path, response.status]).toEqual([host, path, 422]);
-      const pointer = path === 'order' ? '/data/webhook_url' : '/data/url';
-      expect(response.body.errors).toMatchObject([{ code: 'invalid_url', pointer }]);
-    }
-  }
 });
 
 const idle = useStack({ worker: false });

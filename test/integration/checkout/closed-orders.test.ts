@@ -3,12 +3,13 @@ import { BASE } from '../../support/api';
 import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { until } from '../../support/until';
+import { useSharedStack } from '../../support/shared-stack';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
 const CANCEL = 'https://shop.example/cart?from=checkout';
 
-const stack = useCheckout();
+const stack = useSharedStack();
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
 

@@ -1,7 +1,8 @@
 import { londonDate } from '../../../src/checkout/domain/calendar';
-import { BUSINESS, type Customer, customerAt, newCustomer, useCheckout } from '../../support/checkout';
+import { BUSINESS, type Customer, customerAt, newCustomer } from '../../support/checkout';
+import { useSharedStack } from '../../support/shared-stack';
 
-const stack = useCheckout({ env: { RATE_LIMIT_PAY_LINK: '1000' } });
+const stack = useSharedStack();
 
 /** Percent-encoded. The strings that a form can accept come last, because it then leads to another page. */
 const NAUGHTY = {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { saveBranding } from '../../../src/checkout/db/branding';
-import { newCustomer, useCheckout } from '../../support/checkout';
+import { newCustomer } from '../../support/checkout';
+import { useSharedStack } from '../../support/shared-stack';
 
-const stack = useCheckout();
+const stack = useSharedStack();
 
 const look = async (name: string, query: string) => {
   const response = await fetch(`${stack.api.url}/pay/documents/${name}/${query}`);

@@ -2,9 +2,10 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { findOrder } from '../../../src/db/find-orders';
 import { checkoutWorkflowId } from '../../../src/checkout/temporal/checkout-messages';
 import { applied, useCheckout } from '../../support/checkout';
+import { constants } from '../../support/constants';
 import { until } from '../../support/until';
 
-const stack = useCheckout({ env: { BACKGROUND_INTERVAL_MS: '100' } });
+const stack = useCheckout({ env: constants({ background: { intervalMs: 100 } }) });
 
 test('a checkout whose workflow tasks keep failing is started again', async () => {
   const { namespace } = stack.client.options;

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { checkoutWorkflowId } from '../../../src/checkout/temporal/checkout-messages';
 import { applied } from '../../support/checkout';
 import { type CliRun, expectError, runCli } from '../../support/cli';
-import { storedText } from '../../support/history';
 import { startTestServer } from '../../support/listening-server';
 import { noWebhookPending, statusOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
@@ -180,23 +178,6 @@ test('customer export prints what is held, without the endpoint of the seller', 
   expect(held.order).not.toHaveProperty('webhook_url');
   // It changes nothing, so it is not in the audit log.
   expect((await cli(['audit', '--about', person.email, '--json'])).json()).toEqual([]);
-});
-
-test('the histories of an order and its checkout hold no data of its customer, except the reasons that were reported', async () => {
-  const person = newPerson();
-  const id = await closedOrder(person);
-  const texts = [];
-  for (const workflowId of [`order-${id}`, checkoutWorkflowId(id)]) {
-    const handle = stack.client.workflow.getHandle(workflowId);
-    await until(async () => (await handle.describe()).status.name !== 'RUNNING', `${workflowId} has ended`);
-    texts.push(await storedText(handle));
-  }
-  const text = texts.join('\n');
-  expect(text).toContain(id);
-  const held = text.replaceAll(`${person.name} has called`, '');
-  expect(held).not.toBe(text);
-  for (const data of [person.name, person.email, 'Bloggs', '01234567', '1250000', 'https://'])
-    expect([data, held.includes(data)]).toEqual([data, false]);
 });
 
 test('seller erase deletes credentials, contacts and customers’ data of an account, and refuses an open order', async () => {

@@ -226,7 +226,7 @@ test("order cancel goes through the workflow, and timeline and webhook show the 
   expect((await cli('order', 'cancel', id)).stdout).not.toContain('reason');
 });
 
-test('order timeline prints a line of at most 100 characters for each change and webhook attempt, with reasons, responses and the next attempt below', async () => {
+test('order timeline prints a line for each change and webhook attempt, with reasons, responses and the next attempt', async () => {
   receiver.answerWith(() => (receiver.deliveries.length === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   const timeline = () => stack.api.call('GET', `${BASE}/order/${id}/timeline/`);
@@ -239,18 +239,19 @@ test('order timeline prints a line of at most 100 characters for each change and
   const { body } = await timeline();
   expect(await json('order', 'timeline', id)).toEqual(body.data);
   const lines = (await cli('order', 'timeline', id)).stdout.trimEnd().split('\n');
-  const entries = lines.filter((line) => !line.startsWith(' '));
-  expect(Math.max(...entries.map((line) => line.length))).toBeLessThanOrEqual(100);
   expect(lines.map((line) => line.split(/ {2,}/).slice(1))).toEqual([
-    ['what', 'who', 'channel', 'outcome'],
-    ['created', 'seller', 'api', '- -> CREATED'],
-    ['signup_started', 'checkout', 'api', 'CREATED -> PENDING'],
-    ['webhook 1, attempt 1', 'system', '-', 'http_status'],
-    [`answered 500 (webhook ${body.data[2].webhook_id})`],
-    [`response: <b> no such ${'x'.repeat(188)}…`],
-    [expect.stringMatching(/^next attempt: \S+Z$/)],
-    ['webhook 1, attempt 2', 'system', '-', '200'],
-    ['response: thanks'],
+    ['what', 'by', 'outcome', 'details'],
+    ['created', 'seller (api)', '- -> CREATED'],
+    ['signup_started', 'checkout (api)', 'CREATED -> PENDING'],
+    [
+      'webhook 1, attempt 1',
+      'system',
+      'http_status',
+      expect.stringMatching(
+        `^answered 500 \\(webhook ${body.data[2].webhook_id}\\); response: <b> no such x{188}; next attempt: \\S+Z$`,
+      ),
+    ],
+    ['webhook 1, attempt 2', 'system', '200', 'response: thanks'],
   ]);
 });
 

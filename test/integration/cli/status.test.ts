@@ -1,15 +1,16 @@
 import { readdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import { checkBreakers, checkTemporal } from '../../../src/cli/status';
+import { checkTemporal } from '../../../src/cli/status';
 import { CHECKOUT_TASK_QUEUE } from '../../../src/checkout/temporal/checkout-workflow-client';
 import { inTransaction } from '../../../src/db/pool';
 import { createTemporalClient } from '../../../src/temporal/connection';
 import { TASK_QUEUES, countPollers } from '../../../src/temporal/server';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { runCli } from '../../support/cli';
+import { constants } from '../../support/constants';
 import { openOrder } from '../../support/orders';
-import { closedPort, startTestServer } from '../../support/listening-server';
+import { closedPort } from '../../support/listening-server';
 import { startProxy } from '../../support/proxy';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -18,7 +19,10 @@ import { until } from '../../support/until';
 jest.setTimeout(600_000);
 
 // No worker starts the order that has waited for nine minutes.
-const stack = useStack({ sandbox: true, env: { START_AFTER_MS: '600000', HOSTED_CHECKOUT: 'true' } });
+const stack = useStack({
+  sandbox: true,
+  env: { ...constants({ background: { intervalMs: 200, startAfterMs: 600_000 } }), HOSTED_CHECKOUT: 'true' },
+});
 
 const status = (env: Record<string, string> = {}) => runCli(['status', '--json'], { ...stack.env, ...env });
 const stateOf = (run: { json: () => any }) =>
@@ -43,7 +47,6 @@ test('status lists every part of a healthy service, and exits with 0', async () 
     'workers checkout': 'ok',
     'stuck runs': 'ok',
     api: 'ok',
-    breakers: 'unknown',
     'restored orders': 'ok',
     'orders waiting': 'ok',
     'webhooks pending': 'ok',
@@ -83,14 +86,9 @@ test('status names the endpoints of sellers that do not answer, and needs no per
      values (gen_random_uuid(), $1, $2, 1, '{}', 'exhausted')`,
     [id, stack.seller.id],
   );
-  const metrics = await startTestServer((_, response) =>
-    response.end('order_service_info{version="1"} 1\norder_service_open_breakers{breaker="webhook_endpoint"} 2\n'),
-  );
-  const run = await status({ ORDERS_URL: stack.api.url, METRICS_URL: `${metrics.url}/metrics` });
-  await metrics.close();
-  expect(stateOf(run)).toMatchObject({ breakers: 'ok', 'webhooks exhausted': 'ok' });
+  const run = await status({ ORDERS_URL: stack.api.url });
+  expect(stateOf(run)).toMatchObject({ 'webhooks exhausted': 'ok' });
   const detailOf = (name: string) => run.json().checks.find(({ part }: any) => part === name).detail;
-  expect(detailOf('breakers')).toBe('open: webhook_endpoint (2)');
   expect(detailOf('webhooks exhausted')).toContain(
     `https://shop.example:8443 of seller ${stack.seller.id}: webhooks list`,
   );
@@ -109,23 +107,15 @@ test('status names each part that needs a person, and exits with 1', async () =>
      values (gen_random_uuid(), $1, $2, 1, '{}', 'exhausted')`,
     [id, stack.seller.id],
   );
-  const metrics = await startTestServer((_, response) =>
-    response.end(
-      'order_service_info{version="1"} 1\norder_service_open_breakers{breaker="workflow_reader"} 1\norder_service_open_breakers{breaker="x"} 0\n',
-    ),
-  );
-  const run = await status({ ORDERS_URL: `http://127.0.0.1:${closed}`, METRICS_URL: `${metrics.url}/metrics` });
-  await metrics.close();
+  const run = await status({ ORDERS_URL: `http://127.0.0.1:${closed}` });
   expect(run.code).toBe(1);
   expect(run.json().status).toBe('needs a person');
   expect(stateOf(run)).toMatchObject({
     postgres: 'ok',
     api: 'failed',
-    breakers: 'attention',
     'orders waiting': 'failed',
     'webhooks exhausted': 'ok',
   });
-  expect(run.json().checks.find(({ part }: any) => part === 'breakers').detail).toBe('open: workflow_reader (1)');
 
   const alone = await status({
     DATABASE_URL: `postgres://orders@127.0.0.1:${closed}/orders`,
@@ -133,18 +123,6 @@ test('status names each part that needs a person, and exits with 1', async () =>
   });
   expect(alone).toMatchObject({ code: 1, stderr: '' });
   expect(stateOf(alone)).toMatchObject({ postgres: 'failed', schema: 'failed', temporal: 'failed', backlog: 'failed' });
-});
-
-test.each([
-  ['404', 404, 'Not Found'],
-  ['500', 500, 'order_service_info{version="1"} 1\n'],
-  ['page without metrics', 200, '<h1>Welcome</h1>'],
-])('status does not report that no breaker is open if METRICS_URL returns a %s', async (_, code, body) => {
-  const server = await startTestServer((_request, response) => response.writeHead(code).end(body));
-  const check = await checkBreakers(server.url);
-  await server.close();
-  expect(check).toMatchObject({ part: 'breakers', state: 'failed' });
-  expect(check.detail).toContain(`${server.url} returned ${code}`);
 });
 
 test('status reports a Postgres that is read-only', async () => {

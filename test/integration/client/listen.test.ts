@@ -70,48 +70,31 @@ test('listen reports a receiver that is not running and continues', async () => 
   await running.exited;
 });
 
-test('listen continues after 408s, with which a proxy refuses slow requests', async () => {
+test.each([
+  // The client makes four tries.
+  ['408s, with which a proxy refuses slow requests', 408, 4],
+  ['a refused call, such as a 403 of a proxy', 403, 1],
+])('listen continues after %s', async (_, status, times) => {
   const proxy = await startHttpProxy(stack.api.url);
   const running = listen(['--forward-to', local.url], stack.seller, proxy.url);
   try {
     await until(() => running.output().includes('Forwarding'), 'listen is ready');
     const refuse: Parameters<typeof proxy.failNext>[0] = (incoming, response) => {
       incoming.resume();
-      response.writeHead(408).end();
+      response.writeHead(status).end();
     };
-    // The client makes four tries.
-    proxy.failNext(refuse, refuse, refuse, refuse);
-    // Not `408` alone: a port can contain it.
-    await until(() => /^(?!Forwarding).*408/m.test(running.output()), 'the error is printed');
-    await openOrder(stack, { webhook_url: remote.url, reference: 'INV-3' }, ['signup_started']);
-    await until(() => running.output().includes('INV-3: CREATED -> PENDING'), 'a later webhook is forwarded');
-  } finally {
-    running.child.kill('SIGTERM');
-    await running.exited;
-    await proxy.stop();
-  }
-});
-
-test('listen continues after a refused call, such as a 403 of a proxy', async () => {
-  const proxy = await startHttpProxy(stack.api.url);
-  const running = listen(['--forward-to', local.url], stack.seller, proxy.url);
-  try {
-    await until(() => running.output().includes('Forwarding'), 'listen is ready');
-    const refuse: Parameters<typeof proxy.failNext>[0] = (incoming, response) => {
-      incoming.resume();
-      response.writeHead(403).end();
-    };
-    proxy.failNext(refuse);
-    await until(() => /^(?!Forwarding).*403/m.test(running.output()), 'the refusal is printed');
-    await openOrder(stack, { webhook_url: remote.url, reference: 'INV-4' }, ['signup_started']);
-    await until(() => running.output().includes('INV-4: CREATED -> PENDING'), 'a later webhook is forwarded', 30_000);
+    proxy.failNext(...Array<typeof refuse>(times).fill(refuse));
+    // Not the status alone: a port can contain it.
+    await until(() => new RegExp(`^(?!Forwarding).*${status}`, 'm').test(running.output()), 'the error is printed');
+    await openOrder(stack, { webhook_url: remote.url, reference: `INV-${status}` }, ['signup_started']);
+    await until(() => running.output().includes(`INV-${status}: CREATED -> PENDING`), 'a later webhook is forwarded');
     expect(running.child.exitCode).toBe(null);
   } finally {
     running.child.kill('SIGTERM');
     await running.exited;
     await proxy.stop();
   }
-}, 60_000);
+});
 
 test('listen refuses a live account, an unknown or missing key and wrong usage, in a message', async () => {
   const live = await createSeller(stack.db);

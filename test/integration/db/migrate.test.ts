@@ -12,7 +12,7 @@ const database = useEmptyDatabase();
 const migrations = useMigrations();
 
 async function applied(): Promise<string[]> {
-  const { rows } = await database.db.query<{ name: string }>('select name from schema_migration order by id');
+  const { rows } = await database.db.query<{ name: string }>('select name from schema_migration order by name');
   return rows.map(({ name }) => name);
 }
 

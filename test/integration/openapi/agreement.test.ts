@@ -21,7 +21,6 @@ test('the document has exactly the operations that the service routes', () => {
   const app = createApp({
     api: { basePaths: [BASE] },
     deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
-    limitHeaders: (_, next) => next(),
     limits: createRateLimits({ windowMs: 1000, address: 1, key: 1, checkoutKey: 1, payLink: 1 }),
     trustedProxies: 0,
     maxBodyBytes: 65_536,
@@ -30,7 +29,6 @@ test('the document has exactly the operations that the service routes', () => {
     health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },
     checkout: undefined,
     portal: undefined,
-    quote: undefined,
   });
   const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));
   const served = routers

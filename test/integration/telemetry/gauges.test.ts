@@ -7,6 +7,7 @@ import { type HealthCheck, createHealthCheck, createPool } from '../../../src/db
 import { clearRowBehind, deleteStartRequests, markRowBehind } from '../../../src/db/save-order';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
+import { reportChange } from '../../../src/telemetry/report';
 import { addUsage } from '../../../src/db/account-usage';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
@@ -14,9 +15,9 @@ import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { apiRoutes } from '../../support/routes';
 import { until } from '../../support/until';
-import { createSeller } from '../../support/stack';
+import { createSeller, log } from '../../support/stack';
 import { insertNewOrder, saveChanges } from '../../support/new-orders';
-import { applyEvents } from '../../support/domain-orders';
+import { applyEvents, orderAfter } from '../../support/domain-orders';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;
@@ -133,6 +134,29 @@ test('the accounts that have created the most today are shown', async () => {
     'order_service_account_bytes_today{seller_id="large"} 9001',
     'order_service_account_bytes_today{seller_id="small"} 100',
   ]);
+});
+
+test('the value of orders is counted when they become SUCCESSFUL', async () => {
+  const order = orderAfter('signup_started', 'approved', 'completed');
+  const before = await read('order_service_successful_pounds_total');
+  for (const change of order.changes) reportChange(log, { ...order, sandbox: true }, change);
+  expect((await read('order_service_successful_pounds_total', { mode: 'sandbox' })) - before).toBe(1234.5);
+});
+
+test('the sellers with the most exhausted webhooks of the last seven days are shown', async () => {
+  const insert = async (days: number, count: number): Promise<string> => {
+    const { id, sellerId } = await insertNewOrder(database.db);
+    await database.db.query(
+      `insert into webhook_event (id, order_id, seller_id, sequence, body, state, created_at)
+       select gen_random_uuid(), $1, $2, n, '{}', 'exhausted', now() - $3 * interval '1 day' from generate_series(10, 9 + $4) n`,
+      [id, sellerId, days, count],
+    );
+    return sellerId;
+  };
+  const [few, many, old] = [await insert(1, 2), await insert(6, 3), await insert(8, 4)];
+  const shown = (sellerId: string) => read('order_service_seller_webhooks_exhausted', { seller_id: sellerId });
+  await until(async () => (await shown(many)) === 3, 'they are shown');
+  expect([await shown(few), await shown(old)]).toEqual([2, 0]);
 });
 
 test('Postgres is shown as down while it is read-only, beside the metrics that can be read', async () => {

@@ -1,4 +1,5 @@
 import { BASE } from '../../support/api';
+import { constants } from '../../support/constants';
 import { storedText } from '../../support/history';
 import { startTestServer } from '../../support/listening-server';
 import { useReceiver } from '../../support/receiver';
@@ -9,9 +10,7 @@ import { until } from '../../support/until';
 const stack = useStack({
   env: {
     WEBHOOK_RETRY_DELAYS: '0,0.1,0.1',
-    WEBHOOK_BREAKER_FAILURES: '2',
-    WEBHOOK_BREAKER_MIN_WAIT_MS: '3600000',
-    WEBHOOK_BREAKER_MAX_WAIT_MS: '3600000',
+    ...constants({ webhookBreaker: { failures: 2, minWaitMs: 3_600_000, maxWaitMs: 3_600_000 } }),
   },
 });
 const receiver = useReceiver();

@@ -2,6 +2,7 @@ import { temporal } from '@temporalio/proto';
 import { Webhook } from 'standardwebhooks';
 import { resendWebhookSignal } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
+import { constants } from '../../support/constants';
 import { approveInRow, noWebhookPending, openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
@@ -11,7 +12,7 @@ import { until } from '../../support/until';
 const { EventType } = temporal.api.enums.v1;
 
 /** The second attempt at a webhook comes after an hour. */
-const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,3600,3600', READ_BUDGET_MS: '10000' } });
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,3600,3600', ...constants({ readBudgetMs: 10_000 }) } });
 const receiver = useReceiver('test');
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);

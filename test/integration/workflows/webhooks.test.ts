@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../../support/api';
+import { constants } from '../../support/constants';
 import { startTestServer } from '../../support/listening-server';
 import { noWebhookPending, openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -14,7 +15,7 @@ const MAX_WAIT_WITH_SUCCESSOR_MS = 2000;
 const stack = useStack({
   env: {
     WEBHOOK_RETRY_DELAYS: DELAYS.join(','),
-    WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS: String(MAX_WAIT_WITH_SUCCESSOR_MS),
+    ...constants({ webhookSchedule: { maxWaitWithSuccessorMs: MAX_WAIT_WITH_SUCCESSOR_MS } }),
   },
 });
 const receiver = useReceiver('test');
@@ -75,7 +76,7 @@ test('a failed webhook is retried on the schedule with the same id and the same 
   await expectNotEarly(id);
 });
 
-test('an attempt whose worker died is repeated 31 s after its start, however often the webhook has failed', async () => {
+test('a call that fails because Postgres is unavailable or its worker died is repeated within a minute', async () => {
   receiver.answerWith(200);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => hasEnded(id), 'the webhook has ended');
@@ -85,7 +86,8 @@ test('an attempt whose worker died is repeated 31 s after its start, however oft
     .find((attributes) => attributes?.activityType?.name === 'sendWebhook')!;
   expect(Number(call.startToCloseTimeout!.seconds)).toBe(30);
   expect(Number(call.retryPolicy!.initialInterval!.seconds)).toBe(1);
-  expect(call.retryPolicy!.backoffCoefficient).toBe(1);
+  expect(call.retryPolicy!.backoffCoefficient).toBe(2);
+  expect(Number(call.retryPolicy!.maximumInterval!.seconds)).toBe(60);
 });
 
 test('a later webhook is sent right after the delivery of the one before it', async () => {
@@ -212,7 +214,7 @@ describe('an endpoint that hangs', () => {
       WEBHOOK_CONCURRENCY: '4',
       WEBHOOK_CONCURRENCY_PER_SELLER: '2',
       // Otherwise its orders would stop making attempts.
-      WEBHOOK_BREAKER_FAILURES: '1000',
+      ...constants({ webhookBreaker: { failures: 1000 } }),
       UPDATE_TIMEOUT_MS: '60000',
     },
   });

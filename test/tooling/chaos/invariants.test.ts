@@ -44,7 +44,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
     record: {
       ...{ sellerId: 'seller', reference: 'ref', amount: 1, webhookUrl: 'http://127.0.0.1/steady' },
       webhookSecret: WEBHOOK_SECRET,
-      ...{ ids: new Set([ID]), answers, isAbandoned: false, isCleanedUp: false, resent: true },
+      ...{ ids: new Set([ID]), answers, isCleanedUp: false, resent: true },
       resends: [{ webhookId: 'event-3', requestedAt: now + 5000 }],
     },
     order: {
@@ -71,17 +71,6 @@ const answerOf = ({ record }: ReturnType<typeof completedOrder>, kind: Answer['k
 
 test('a completed order breaks no invariant', () => {
   expect(faultsOf(completedOrder())).toEqual([]);
-});
-
-test.each([
-  ['RUNNING', []],
-  ['TERMINATED', ['the order is open, and its workflow is TERMINATED']],
-])('for an abandoned order with a %s workflow, the harness finds %j', (status, faults) => {
-  const { record, order } = completedOrder();
-  Object.assign(record, { isAbandoned: true, answers: record.answers.slice(0, 1), resends: [] });
-  Object.assign(order, { version: 1, status: 'CREATED', changes: order.changes.slice(0, 1), events: [], received: [] });
-  order.runs = [{ runId: 'run', status }];
-  expect(faultsOf({ record, order })).toEqual(faults);
 });
 
 test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
@@ -180,14 +169,6 @@ test.each([
   expect(faultsOf(repeated(status, afterMs))).toEqual(faults);
 });
 
-test('a 410 disables the webhooks of its order', () => {
-  const scene = completedOrder();
-  scene.order.received[2]!.status = 410;
-  scene.order.received.pop();
-  scene.order.events[2]!.state = 'disabled';
-  expect(faultsOf({ ...scene, record: { ...scene.record, resends: [] } })).toEqual([]);
-});
-
 test.each([
   ['no answer', [], undefined],
   ['an older state', [], { version: 3, status: 'APPROVED', cancelledAt: null }],
@@ -203,19 +184,6 @@ test.each([
   expect(faultsOf(scene)).toHaveLength(result?.version === 4 && result.status === 'SUCCESSFUL' ? 0 : 1);
 });
 
-test('the harness finds a terminated run of an order with something left to do', () => {
-  const scene = completedOrder();
-  scene.order.runs = [{ runId: 'run', status: 'TERMINATED' }];
-  scene.order.events[2]!.state = 'pending';
-  expect(faultsOf(scene)).toEqual([expect.stringContaining('differs from the row'), 'webhook 3 is pending']);
-});
-
-test('a run may fail if its row was changed without it', () => {
-  const scene = completedOrder();
-  scene.order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'RowChanged' });
-  expect(faultsOf(scene)).toEqual([]);
-});
-
 test.each([
   ['RowChanged', 3, {}, []],
   ['RowChanged', 4, {}, ['4 of its runs were replaced']],
@@ -229,102 +197,7 @@ test.each([
   expect(faultsOf(scene, allowed)).toEqual(faults);
 });
 
-test('the harness finds a workflow without a row, unless its order was reported lost', () => {
-  const { record, order } = completedOrder();
-  const ledger = { ...createLedger(), orders: [record] };
-  const found = (reportedLost: Set<string>) => brokenInvariants(ledger, factsOf(order, 'stray'), { reportedLost });
-  expect(found(new Set())).toEqual([{ orderId: 'stray', fault: 'a workflow without a row' }]);
-  expect(found(new Set(['stray']))).toEqual([]);
-});
-
-test('only the loss of the first one in a restoration excuses a second order of the same create', () => {
-  const scene = completedOrder();
-  scene.record.ids = new Set(['first', ID]);
-  const doubled = [`an acknowledged order is doubled: first, ${ID}`];
-  const at = (ms: number): number => performance.timeOrigin + ms;
-  const during = { restored: { from: at(100), to: at(400) } };
-  expect(faultsOf(scene)).toEqual(doubled);
-  expect(faultsOf(scene, during)).toEqual(doubled);
-  expect(faultsOf(scene, { ...during, untraceable: new Set(['first']) })).toEqual([]);
-  const later = { restored: { from: at(600), to: at(900) }, untraceable: new Set(['first']) };
-  expect(faultsOf(scene, later)).toEqual(doubled);
-});
-
-test('the harness finds a 404 about an order that exists', () => {
-  const scene = completedOrder();
-  scene.record.answers.push({ kind: 'read', status: 404, startedAt: 6000, endedAt: 6500 });
-  expect(faultsOf(scene)).toEqual(['read was answered 404, and the order exists']);
-});
-
-test('the cancel of an UNSUCCESSFUL order needs no workflow', () => {
-  const { record, order } = completedOrder();
-  Object.assign(record, { answers: record.answers.slice(0, 1), resends: [], webhookUrl: null });
-  const cancelledAt = '2026-11-23T10:00:00.000Z';
-  Object.assign(order, { version: 3, status: 'UNSUCCESSFUL', cancelledAt, events: [], received: [] });
-  order.changes = [
-    order.changes[0]!,
-    { version: 2, event: 'failed', from: 'CREATED', to: 'UNSUCCESSFUL' },
-    { version: 3, event: 'cancel', from: 'UNSUCCESSFUL', to: 'UNSUCCESSFUL' },
-  ];
-  order.runs[0]!.result = { version: 2, status: 'UNSUCCESSFUL', cancelledAt: null };
-  expect(faultsOf({ record, order })).toEqual([]);
-  order.runs[0]!.result = { version: 1, status: 'CREATED', cancelledAt: null };
-  expect(faultsOf({ record, order })).toHaveLength(1);
-});
-
-test('only a worker that was frozen repeats a delivered webhook after a later one', () => {
-  const scene = completedOrder();
-  Object.assign(scene.record, { resent: false, resends: [] });
-  const { received } = scene.order;
-  received.pop();
-  received.push({ ...received[0]!, at: received[2]!.at + 5, closedAt: received[2]!.at + 6 });
-  expect(faultsOf(scene)).toEqual(['webhook 1 was sent after 3']);
-  expect(faultsOf(scene, { repeatsLate: true })).toEqual([]);
-  received.splice(1, 0, received.splice(2, 1)[0]!);
-  expect(faultsOf(scene, { repeatsLate: true })).toEqual(['webhook 2 was sent after 3']);
-});
-
-test('a refused cancel has a reason if the order was completed at the same time', () => {
-  const scene = completedOrder();
-  scene.record.answers.push({ kind: 'cancel', status: 409, startedAt: 3100, endedAt: 3900 });
-  expect(faultsOf(scene)).toEqual([]);
-});
-
-test('a restoration excuses only the orders that were used between the backup and the restoration', () => {
-  const scene = completedOrder();
-  scene.record.answers.push(readOf(3));
-  const [from, to] = [performance.timeOrigin + 3600, performance.timeOrigin + 3900];
-  expect(faultsOf(scene, { restored: { from, to } })).toHaveLength(2);
-  expect(faultsOf(scene, { restored: { from, to: to + 500 } })).toEqual([]);
-});
-
 const payment = (status: string): PaymentFacts => ({ status, isClosed: true, isKept: status === 'paid' });
-
-test('the harness finds a customer who has paid for an order that was cancelled, or agreed to one that expired', () => {
-  const { record, order } = completedOrder();
-  Object.assign(record, { answers: record.answers.slice(0, 1), resends: [], webhookUrl: null });
-  Object.assign(order, { version: 2, status: 'UNSUCCESSFUL', events: [], received: [], hasAgreed: true });
-  order.changes = [order.changes[0]!, { version: 2, event: 'expired', from: 'CREATED', to: 'UNSUCCESSFUL' }];
-  order.runs[0]!.result = { version: 2, status: 'UNSUCCESSFUL', cancelledAt: null };
-  order.payments.push(payment('paid'));
-  expect(faultsOf({ record, order })).toEqual([
-    'the customer has paid for an order that is UNSUCCESSFUL',
-    'the customer has agreed to an offer, and the order is UNSUCCESSFUL',
-  ]);
-});
-
-test.each([
-  [false, []],
-  [true, ['the customer has agreed to an offer, and the order is UNSUCCESSFUL']],
-])('for an agreed order that was cancelled, by the clean-up: %j, the harness finds %j', (isCleanedUp, faults) => {
-  const { record, order } = completedOrder();
-  Object.assign(record, { answers: record.answers.slice(0, 1), resends: [], webhookUrl: null, isCleanedUp });
-  const cancelledAt = '2026-11-23T10:00:00.000Z';
-  Object.assign(order, { version: 2, status: 'UNSUCCESSFUL', cancelledAt, events: [], received: [], hasAgreed: true });
-  order.changes = [order.changes[0]!, { version: 2, event: 'cancel', from: 'CREATED', to: 'UNSUCCESSFUL' }];
-  order.runs[0]!.result = { version: 2, status: 'UNSUCCESSFUL', cancelledAt };
-  expect(faultsOf({ record, order })).toEqual(faults);
-});
 
 function readOf(version: number): Answer {
   return {

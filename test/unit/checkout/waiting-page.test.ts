@@ -4,21 +4,15 @@ import { waitingPage } from '../../../src/checkout/pages/waiting';
 import { ORDER } from '../../support/domain-orders';
 import { PROVIDER_DETAILS } from '../../support/provider-details';
 
+const FIXED = { providerDetails: PROVIDER_DETAILS, path: '/pay/x', isPaidNow: false, isRefreshing: true };
+const pageOf = (state: WaitingState, since: Date, now: Date) =>
+  waitingPage({ ...FIXED, state, since, now, mailTo: undefined, elsewhere: undefined });
+
 test('the waiting page, which reloads every 5 seconds, changes its text within 15 seconds and refreshes less often after 90 seconds', () => {
   const after = (seconds: number, state: WaitingState = 'waiting') => {
     const now = new Date('2027-01-15T12:00:00Z');
     const since = new Date(now.getTime() - seconds * 1000);
-    const { refresh, content } = waitingPage({
-      providerDetails: PROVIDER_DETAILS,
-      path: '/pay/x',
-      state,
-      isPaidNow: false,
-      since,
-      isRefreshing: true,
-      now,
-      mailTo: undefined,
-      elsewhere: undefined,
-    });
+    const { refresh, content } = pageOf(state, since, now);
     return [refresh?.afterSeconds, /usually|longer than usual/.exec(content.text)?.[0]];
   };
   expect([after(1), after(9), after(11), after(91)]).toEqual([
@@ -34,17 +28,7 @@ test('the page of a review states how long it usually takes, however long the cu
   const since = new Date('2027-01-15T12:00:00Z');
   for (const seconds of [1, 3600]) {
     const now = new Date(since.getTime() + seconds * 1000);
-    const { content } = waitingPage({
-      providerDetails: PROVIDER_DETAILS,
-      path: '/pay/x',
-      state: 'referred',
-      isPaidNow: false,
-      since,
-      isRefreshing: true,
-      now,
-      mailTo: undefined,
-      elsewhere: undefined,
-    });
+    const { content } = pageOf('referred', since, now);
     expect(content.text).toContain('A review usually takes about 20 seconds.');
     expect(content.text).toContain('This link keeps your place');
   }
@@ -58,17 +42,7 @@ test.each<[WaitingState, boolean]>([
 ])('while the order is %s, the page states a deadline and how to finish later: %p', (state, isOpen) => {
   const now = new Date();
   const order = { ...ORDER, status: 'PENDING' as const, expiresAt: new Date(now.getTime() + 3_600_000).toISOString() };
-  const page = waitingPage({
-    providerDetails: PROVIDER_DETAILS,
-    path: '/pay/x',
-    state,
-    isPaidNow: false,
-    since: now,
-    isRefreshing: true,
-    now,
-    mailTo: undefined,
-    elsewhere: undefined,
-  });
+  const page = pageOf(state, now, now);
   const branding = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
   const { body } = renderPage(page, { order, branding, providerDetails: PROVIDER_DETAILS, path: '/pay/x' });
   expect([body.includes('Complete by'), body.includes('You can finish this order later')]).toEqual([isOpen, isOpen]);

@@ -10,37 +10,22 @@ import {
 
 describe('the amount', () => {
   test.each([
-    [0.01, 1],
     [1, 100],
-    [1e2, 10_000],
     [0.1 + 0.2, 30],
-    [19.99 * 3, 5997],
     [10_000_000, 1_000_000_000],
-    [9_999_999.99, 999_999_999],
   ])('%d is converted to %d pence', (amount, pence) => {
     expect(accept({ amount }).amount).toBe(pence);
   });
 
   test.each([
     ['0', 'too_small'],
-    ['-0', 'too_small'],
     ['-0.01', 'too_small'],
-    ['-1e300', 'too_small'],
     ['0.001', 'invalid_amount'],
-    ['1e-15', 'invalid_amount'],
-    ['1.999', 'invalid_amount'],
     ['10000000.001', 'invalid_amount'],
     ['10000000.01', 'too_big'],
-    ['99999999999.99', 'too_big'],
-    ['9007199254740993', 'too_big'],
-    ['1e300', 'too_big'],
     ['1e400', 'invalid_type'],
-    ['-1e400', 'invalid_type'],
     ['"10"', 'invalid_type'],
-    ['"10.00"', 'invalid_type'],
-    ['""', 'invalid_type'],
     ['true', 'invalid_type'],
-    ['[10]', 'invalid_type'],
     ['{"value": 10}', 'invalid_type'],
     ['null', 'required'],
   ])('%s is refused with %s', (text, code) => {

@@ -2,8 +2,6 @@ import { progressRequestSchema } from '../../../src/contracts/request-schemas';
 import { accept, errorsOfData, productionSchema } from '../../support/create-order-body';
 import { NAUGHTY, plainReferences, plainTexts } from '../../support/naughty-strings';
 
-// test/extended/naughty-strings.test.ts sends those that are accepted.
-
 /** The strings that a create request accepts in a field, or undefined for the others. */
 const acceptedAs = (field: (text: string) => Record<string, unknown>): string[] =>
   NAUGHTY.filter((text) => errorsOfData(field(text)).length === 0);

@@ -2,7 +2,6 @@ import {
   type OrderEvent,
   type OrderStatus,
   ORDER_STATUSES,
-  isProgressEvent,
   ORDER_EVENTS,
   isFinal,
   transition,
@@ -32,25 +31,6 @@ test('the statuses are the five of the specification', () => {
 
 test('only SUCCESSFUL and UNSUCCESSFUL are final', () => {
   expect(ORDER_STATUSES.filter(isFinal)).toEqual(['SUCCESSFUL', 'UNSUCCESSFUL']);
-});
-
-test.each([
-  ['signup_started', true],
-  ['approved', true],
-  ['declined', true],
-  ['completed', true],
-  ['failed', true],
-  ['expired', false],
-  ['cancel', false],
-  ['created', false],
-  ['APPROVED', false],
-  ['constructor', false],
-  ['', false],
-  [undefined, false],
-  [null, false],
-  [1, false],
-])('isProgressEvent(%j) is %j', (event, expected) => {
-  expect(isProgressEvent(event)).toBe(expected);
 });
 
 test('UNSUCCESSFUL is the only status that orders reach in several ways, so any other one proves the version', () => {

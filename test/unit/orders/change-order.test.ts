@@ -1,6 +1,6 @@
 import type { StoredOrder } from '../../../src/db/find-orders';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
-import { cancelOrder } from '../../../src/orders/change-order';
+import { changeOrder } from '../../../src/orders/change-order';
 import { NothingChanged, TooManyChanges } from '../../../src/temporal/calls';
 import { IN_STATUS } from '../../support/domain-orders';
 
@@ -21,7 +21,7 @@ const FAILURES: [string, Error, RegExp][] = [
 test.each(FAILURES)('a change that fails states its outcome: %s', async (_, error, detail) => {
   const deps = { workflows: { change: () => Promise.reject(error) } } as unknown as OrderDependencies;
   const stored = { ...IN_STATUS.PENDING, behindVersion: null } as unknown as StoredOrder;
-  const by = { actor: 'seller', channel: 'api', reason: null } as const;
-  const problem: unknown = await cancelOrder(deps, stored, by).catch((thrown: unknown) => thrown);
+  const cancel = { event: 'cancel', actor: 'seller', channel: 'api', reason: null } as const;
+  const problem: unknown = await changeOrder(deps, stored, cancel).catch((thrown: unknown) => thrown);
   expect(problem).toMatchObject({ code: 'service_unavailable', message: expect.stringMatching(detail) });
 });

@@ -1,5 +1,4 @@
 import { toOrderBody } from '../../../src/contracts/order-mapper';
-import type { TimelineEntryBody } from '../../../src/contracts/webhook-schemas';
 import type { Visit } from '../../../src/portal/context';
 import { orderPage } from '../../../src/portal/order';
 import { type OrderSearch, ordersPage, searchQuery } from '../../../src/portal/orders-list';
@@ -17,27 +16,6 @@ const bodyOf = (order = anOrder()) => toOrderBody(order, 'https://pay.example');
 const pageOf = (orders = [bodyOf()], search = EMPTY) => ({
   ...{ base: '/portal', search, orders, cursor: null, isContinued: false, note: undefined },
   waitingFor: new Map([[orders[0]?.id ?? '', HOSTILE]]),
-});
-
-test('nothing that a customer, seller, lender or receiver controls becomes markup', () => {
-  const order = bodyOf(anOrder({ reference: HOSTILE, source: HOSTILE, webhookUrl: `https://shop.example/${HOSTILE}` }));
-  const attempt = {
-    ...{ type: 'webhook_attempt', at: order.created_at, webhook_id: order.id, sequence: 1, attempt: 1, resend: false },
-    ...{ status: 500, error: HOSTILE, error_detail: HOSTILE, duration_ms: 5, response_body: HOSTILE },
-  } as unknown as TimelineEntryBody;
-  const change = {
-    ...{ type: 'change', at: order.created_at, event: HOSTILE, to: 'PENDING', actor: HOSTILE, reason: HOSTILE },
-    payment_term: null,
-    webhook: {
-      ...{ id: order.id, sequence: 1, state: 'pending', next_attempt_at: null, content_deleted_at: null },
-      last_error: HOSTILE,
-    },
-  } as unknown as TimelineEntryBody;
-  const timeline = [change, attempt];
-  const { text } = orderPage({ visit, order, timeline, hasMore: false, waitingFor: HOSTILE });
-  const list = ordersPage(pageOf([order], { ...EMPTY, q: HOSTILE })).text;
-  expect(text.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(8);
-  expect(`${text}${list}`).not.toContain('<script');
 });
 
 test('a session that may only read has no form and no button on an order', () => {

@@ -109,12 +109,8 @@ describe('a webhook', () => {
 describe('a sender', () => {
   test.each<[string, RegExp]>([
     ['ftp://example.com/', /absolute http/],
-    ['https://user@example.com/', /user name/],
-    ['nonsense', /absolute http/],
     ['http://example.com/', /must use https/],
     ['https://127.0.0.1/', /private or reserved/],
-    ['https://localhost:8443/', /localhost/],
-    ['https://example.com:22/', /port/],
   ])('does not send to %s in production', async (url, detail) => {
     const attempt = await sender({ policy: { allowPrivate: false, allowHttp: false } }).send(webhook(url));
     expect(attempt).toMatchObject({

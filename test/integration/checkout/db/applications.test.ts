@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import {
-  findApplication,
-  recordAgreement,
+  findApplicant,
   recordAction,
+  recordAgreement,
   recordDecision,
-  recordReturn,
   recordReferral,
+  recordReturn,
   storeApplication,
   upsertPaymentTerm,
 } from '../../../../src/checkout/db/applications';
+import { closeApplications } from '../../../../src/checkout/db/mails';
 import { oldCheckoutDataOf } from '../../../../src/checkout/db/old-checkout-data';
 import {
   findLastPayment,
@@ -15,98 +17,90 @@ import {
   insertPayment,
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
-import { closeApplications } from '../../../../src/checkout/db/mails';
 import type { LenderDecision } from '../../../../src/checkout/domain/application';
 import { deleteOldData } from '../../../../src/db/old-data';
 import type { OrderEvent, PaymentTerm } from '../../../../src/domain/order';
 import { useDatabase } from '../../../support/database';
-import { insertNewOrder, saveChanges } from '../../../support/new-orders';
-import { applyEvents } from '../../../support/domain-orders';
+import { APPLICANT, BROWSER, newCheckout } from '../../../support/new-applications';
+import { insertNewOrder } from '../../../support/new-orders';
 import { queryPlan } from '../../../support/query-plan';
 
-const APPLICANT = {
-  businessName: 'Bloggs Ltd',
-  companyNumber: '01234567',
-  email: 'jo@bloggs.example',
-  monthlyTurnoverPence: 1_250_050,
-};
-/** The digest of the browser that applies. */
-const BROWSER = Buffer.alloc(32, 1);
+const OTHER = Buffer.alloc(32, 2);
 const DAY_MS = 86_400_000;
 const AGREED_AT = new Date('2027-01-15T12:00:00.000Z');
+const DECLINED = { kind: 'declined', code: 'other' } as const;
+const BY_BROWSER = { browserDigest: BROWSER, ownDigests: [] };
 
 /** Customers of sandbox and live accounts can pay now. */
 const PAY_NOW = { sandbox: true, live: true };
 
 const database = useDatabase('test');
 
-/** Inserts an order with a chosen payment term, applies events, and returns its id. */
-async function orderAfter(...events: OrderEvent[]): Promise<string> {
-  const order = await insertNewOrder(database.db);
-  const { id } = order;
-  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  if (events.length > 0) await saveChanges(database.db, applyEvents(order, ...events));
-  return id;
-}
-const setBrowser = (id: string) =>
-  database.db.query('update application set browser_digest = $2 where order_id = $1', [id, BROWSER]);
+const checkoutAfter = (...events: OrderEvent[]) => newCheckout(database.db, { events });
 /** Deletes old personal data. */
 const purge = async (retentionMs: number, limit: number): Promise<number> => {
   const kinds = oldCheckoutDataOf({ applicationRetentionMs: retentionMs, sandboxDays: 30 });
-  return (
-    await deleteOldData(
-      database.db,
-      kinds.find(({ name }) => name === 'applications')!,
-      limit,
-    )
-  ).deleted;
+  const applications = kinds.find(({ name }) => name === 'applications')!;
+  return (await deleteOldData(database.db, applications, limit)).deleted;
 };
-const countApplications = async () => (await database.db.query('select from application')).rowCount;
+/** Makes all applications 40 days old, and all changes 31 days. */
+const age = async (): Promise<void> => {
+  await database.db.query("update application set created_at = now() - interval '40 days'");
+  await database.db.query("update order_timeline set at = now() - interval '31 days'");
+};
 
 test('the first application that is submitted is stored, and a second one is refused', async () => {
-  const id = await orderAfter('signup_started');
-  expect(await findApplication(database.db, id)).toMatchObject({
-    paymentTerm: 'PAY_LATER',
-    submitted: null,
-    decision: null,
-  });
-  const results = await Promise.all(
-    ['One Ltd', 'Two Ltd'].map((businessName) =>
-      storeApplication(database.db, id, {
-        applicant: { ...APPLICANT, businessName },
-        browserDigest: BROWSER,
-      }),
-    ),
-  );
+  const { application, submit } = await checkoutAfter('signup_started');
+  expect(await application()).toMatchObject({ paymentTerm: 'PAY_LATER', submitted: null, decision: null });
+  const applicants = ['One Ltd', 'Two Ltd'].map((businessName) => ({ ...APPLICANT, businessName }));
+  const results = await Promise.all(applicants.map((applicant) => submit({ applicant })));
   expect(results.sort()).toEqual([false, true]);
-  const { submitted } = (await findApplication(database.db, id))!;
-  expect(submitted!.applicant).toEqual({ ...APPLICANT, businessName: expect.stringMatching(/^(One|Two) Ltd$/) });
+  expect((await application()).submitted!.applicant).toEqual({
+    ...APPLICANT,
+    businessName: expect.stringMatching(/^(One|Two) Ltd$/),
+  });
+});
+
+test('of two browsers that apply at the same time, the one whose application is stored owns it', async () => {
+  const { application, submit } = await checkoutAfter('signup_started');
+  const results = await Promise.all([BROWSER, OTHER].map((browserDigest) => submit({ browserDigest })));
+  expect([...results].sort()).toEqual([false, true]);
+  expect((await application()).browserDigest).toEqual(results[0] ? BROWSER : OTHER);
+});
+
+test('the applicant of a pay link is the browser of its application, if there is one', async () => {
+  const { db } = database;
+  const { id, submit } = await checkoutAfter('signup_started');
+  const { id: other } = await checkoutAfter('signup_started');
+  await submit();
+  const { rows } = await db.query<{ link: string }>(
+    'select pay_link_id as link from orders where id = any($1) order by id = $2 desc',
+    [[id, other], id],
+  );
+  expect(await findApplicant(db, rows[0]!.link)).toMatchObject({ orderId: id, browserDigest: BROWSER });
+  expect(await findApplicant(db, rows[1]!.link)).toBeUndefined();
+  expect(await findApplicant(db, randomUUID())).toBeUndefined();
 });
 
 test('an application is refused without a payment term, before the signup, after a cancel and after a decision', async () => {
-  const order = await insertNewOrder(database.db);
-  const ids = [
-    order.id,
-    await orderAfter(),
-    await orderAfter('signup_started', 'cancel'),
-    await orderAfter('signup_started', 'approved'),
-  ];
-  for (const id of ids) {
-    expect(await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER })).toBe(false);
-  }
-  expect((await database.db.query('select from application where email is not null')).rowCount).toBe(0);
+  const { db } = database;
+  const ends: OrderEvent[][] = [[], ['signup_started', 'cancel'], ['signup_started', 'approved']];
+  const { id: without } = await insertNewOrder(db);
+  expect(await storeApplication(db, without, { applicant: APPLICANT, browserDigest: BROWSER })).toBe(false);
+  for (const events of ends) expect(await (await checkoutAfter(...events)).submit()).toBe(false);
+  expect((await db.query('select from application where email is not null')).rowCount).toBe(0);
 });
 
 test('the payment term can be changed until the application is submitted', async () => {
-  const id = await orderAfter('signup_started');
-  await upsertPaymentTerm(database.db, id, 'PAY_NOW');
-  expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_NOW');
-  const application = { applicant: APPLICANT, browserDigest: BROWSER };
-  expect(await storeApplication(database.db, id, application)).toBe(false);
-  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  expect(await storeApplication(database.db, id, application)).toBe(true);
-  await upsertPaymentTerm(database.db, id, 'PAY_NOW');
-  expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_LATER');
+  const { id, application, submit } = await checkoutAfter('signup_started');
+  const change = (term: PaymentTerm) => upsertPaymentTerm(database.db, id, term);
+  await change('PAY_NOW');
+  expect((await application()).paymentTerm).toBe('PAY_NOW');
+  expect(await submit()).toBe(false);
+  await change('PAY_LATER');
+  expect(await submit()).toBe(true);
+  await change('PAY_NOW');
+  expect((await application()).paymentTerm).toBe('PAY_LATER');
 });
 
 /** Lets some time pass for the checkouts of all orders, and returns the orders that have something left to do. */
@@ -119,77 +113,58 @@ async function unfinished(): Promise<string[]> {
 }
 
 test('a checkout is unfinished from the application until the order shows the decision, but not at once', async () => {
-  const order = await insertNewOrder(database.db);
-  const { id } = order;
-  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  const pending = applyEvents(order, 'signup_started');
-  await saveChanges(database.db, pending);
+  const { id, change, submit, decide } = await checkoutAfter('signup_started');
   expect(await unfinished()).toEqual([]);
-  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
+  await submit();
   expect(await findUnfinishedCheckouts(database.db, 10, PAY_NOW)).toEqual([]);
   expect(await unfinished()).toEqual([id]);
   // The decision is recorded, but the order does not show it yet.
-  const decision = { kind: 'approved', offer: { instalments: [] } } as const;
-  await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
+  await decide({ kind: 'approved', offer: { instalments: [] } });
   expect(await unfinished()).toEqual([id]);
-  await saveChanges(database.db, applyEvents(pending, 'approved'));
+  await change('approved');
   expect(await unfinished()).toEqual([]);
 });
 
 test.each<[LenderDecision, readonly PaymentTerm[], boolean]>([
   [{ kind: 'failed' }, ['PAY_LATER'], false],
-  [{ kind: 'declined', code: 'other' }, ['PAY_LATER', 'PAY_NOW'], false],
-  [{ kind: 'declined', code: 'other' }, ['PAY_LATER'], true],
+  [DECLINED, ['PAY_LATER', 'PAY_NOW'], false],
+  [DECLINED, ['PAY_LATER'], true],
 ])(
   'after %j of an order with %j, the checkout is unfinished: %s',
   async (decision, allowedPaymentTerms, isUnfinished) => {
-    const order = await insertNewOrder(database.db, { allowedPaymentTerms });
-    const { id } = order;
-    await saveChanges(database.db, applyEvents(order, 'signup_started'));
-    await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-    await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
-    await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
+    const { id, submit, decide } = await newCheckout(database.db, { facts: { allowedPaymentTerms } });
+    await submit();
+    await decide(decision);
     expect(await unfinished()).toEqual(isUnfinished ? [id] : []);
   },
 );
 
 test('after a decline of an order that allows Pay now, the checkout is unfinished if its account has no bank', async () => {
-  const order = await insertNewOrder(database.db);
-  await saveChanges(database.db, applyEvents(order, 'signup_started'));
-  await upsertPaymentTerm(database.db, order.id, 'PAY_LATER');
-  await storeApplication(database.db, order.id, { applicant: APPLICANT, browserDigest: BROWSER });
-  const { id } = (await findApplication(database.db, order.id))!;
-  await recordDecision(database.db, id, { kind: 'declined', code: 'other' });
+  const { id, submit, decide } = await checkoutAfter('signup_started');
+  await submit();
+  await decide(DECLINED);
   expect(await unfinished()).toEqual([]);
-  expect(await findUnfinishedCheckouts(database.db, 10, { sandbox: true, live: false })).toMatchObject([
-    { id: order.id },
-  ]);
+  expect(await findUnfinishedCheckouts(database.db, 10, { sandbox: true, live: false })).toMatchObject([{ id }]);
 });
 
 test('an action that the lender asked for before the customer came back is not shown again', async () => {
-  const order = await insertNewOrder(database.db);
-  await saveChanges(database.db, applyEvents(order, 'signup_started'));
-  await upsertPaymentTerm(database.db, order.id, 'PAY_LATER');
-  await storeApplication(database.db, order.id, { applicant: APPLICANT, browserDigest: BROWSER });
-  const application = () => findApplication(database.db, order.id).then((found) => found!);
+  const { db } = database;
+  const { id: orderId, application, submit } = await checkoutAfter('signup_started');
+  await submit();
   const { id } = await application();
-  await recordAction(database.db, id, 'https://lender.example/1', null);
-  expect(await recordReturn(database.db, order.id)).toBe(true);
+  await recordAction(db, id, 'https://lender.example/1', null);
+  expect(await recordReturn(db, orderId)).toBe(true);
   // Another worker's call, or one that was repeated.
-  await recordAction(database.db, id, 'https://lender.example/1', null);
+  await recordAction(db, id, 'https://lender.example/1', null);
   expect((await application()).actionUrl).toBeNull();
-  await recordAction(database.db, id, 'https://lender.example/2', (await application()).returnedAt);
+  await recordAction(db, id, 'https://lender.example/2', (await application()).returnedAt);
   expect((await application()).actionUrl).toBe('https://lender.example/2');
 });
 
 test('the checkout of an APPROVED order is unfinished while its decision is missing, as after a restore, unless purged', async () => {
-  const order = await insertNewOrder(database.db);
-  const { id } = order;
-  const pending = applyEvents(order, 'signup_started');
-  await saveChanges(database.db, pending);
-  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
-  await saveChanges(database.db, applyEvents(pending, 'approved'));
+  const { id, change, submit } = await checkoutAfter('signup_started');
+  await submit();
+  await change('approved');
   expect(await unfinished()).toEqual([id]);
   await database.db.query(
     `update application set purged_at = now(), business_name = null, company_number = null, email = null,
@@ -203,55 +178,48 @@ test.each<LenderDecision>([
   { kind: 'declined', code: 'affordability' },
   { kind: 'failed' },
 ])('the first decision is kept if another one follows: $kind', async (decision) => {
-  const id = await orderAfter('signup_started');
-  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
-  const { id: applicationId } = (await findApplication(database.db, id))!;
-  await recordReferral(database.db, applicationId);
-  const referred = await findApplication(database.db, id);
-  expect(referred!.referredAt).toBeInstanceOf(Date);
-  await recordDecision(database.db, applicationId, decision);
-  await recordDecision(database.db, applicationId, { kind: 'declined', code: 'credit_check' });
-  await recordReferral(database.db, applicationId);
-  expect(await findApplication(database.db, id)).toEqual({ ...referred, decision, decidedAt: expect.any(Date) });
+  const { application, submit } = await checkoutAfter('signup_started');
+  await submit();
+  const { id } = await application();
+  await recordReferral(database.db, id);
+  const referred = await application();
+  expect(referred.referredAt).toBeInstanceOf(Date);
+  await recordDecision(database.db, id, decision);
+  await recordDecision(database.db, id, { kind: 'declined', code: 'credit_check' });
+  await recordReferral(database.db, id);
+  expect(await application()).toEqual({ ...referred, decision, decidedAt: expect.any(Date) });
 });
 
-test('the first agreement of an APPROVED order counts, and its checkout is unfinished until the order closes', async () => {
-  const order = await insertNewOrder(database.db);
-  const { id } = order;
-  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  await setBrowser(id);
-  expect(await recordAgreement(database.db, id, [BROWSER], AGREED_AT)).toBe(false);
-  expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
-  const approved = applyEvents(order, 'signup_started', 'approved');
-  await saveChanges(database.db, approved);
+test('the first agreement of an APPROVED order counts, by its browser, and its checkout is unfinished until the order closes', async () => {
+  const { id, change, application, submit, decide } = await checkoutAfter('signup_started');
+  await submit();
+  const agree = (browsers: Buffer[], at: Date) => recordAgreement(database.db, id, browsers, at);
+  expect(await agree([BROWSER], AGREED_AT)).toBe(false);
+  await decide({ kind: 'approved', offer: { instalments: [] } });
+  await change('approved');
+  for (const others of [[], [OTHER]]) expect(await agree(others, AGREED_AT)).toBe(false);
+  expect((await application()).agreedAt).toBeNull();
   expect(await unfinished()).toEqual([]);
   const agreedAt = new Date();
-  expect(await recordAgreement(database.db, id, [BROWSER], agreedAt)).toBe(true);
-  await recordAgreement(database.db, id, [BROWSER], AGREED_AT);
-  expect((await findApplication(database.db, id))!.agreedAt).toEqual(agreedAt);
+  expect(await agree([OTHER, BROWSER], agreedAt)).toBe(true);
+  await agree([BROWSER], AGREED_AT);
+  expect((await application()).agreedAt).toEqual(agreedAt);
   expect(await unfinished()).toEqual([id]);
-  await saveChanges(database.db, applyEvents(approved, 'cancel'));
+  await change('cancel');
   expect(await unfinished()).toEqual([]);
 });
 
 test('a purge deletes the data of an applicant once and keeps the agreement', async () => {
-  const order = await insertNewOrder(database.db);
-  const { id } = order;
-  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  const pending = applyEvents(order, 'signup_started');
-  await saveChanges(database.db, pending);
-  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
-  const decision = { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 7 }] } } as const;
-  await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
-  const approved = applyEvents(pending, 'approved');
-  await saveChanges(database.db, approved);
+  const { id, change, application, submit, decide } = await checkoutAfter('signup_started');
+  await submit();
+  await decide({ kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 7 }] } });
+  await change('approved');
   await recordAgreement(database.db, id, [BROWSER], AGREED_AT);
-  await saveChanges(database.db, applyEvents(approved, 'completed'));
-  await database.db.query("update application set created_at = now() - interval '40 days'");
-  await database.db.query("update order_timeline set at = now() - interval '31 days'");
-  const before = await findApplication(database.db, id);
+  await change('completed');
+  await age();
+  const before = await application();
   expect(await purge(30 * DAY_MS, 3)).toBe(1);
-  expect(await findApplication(database.db, id)).toEqual({ ...before, submitted: null });
+  expect(await application()).toEqual({ ...before, submitted: null });
   const { rows } = await database.db.query(
     'select business_name, company_number, email, monthly_turnover_pence from application',
   );
@@ -261,19 +229,14 @@ test('a purge deletes the data of an applicant once and keeps the agreement', as
 
 test('a payment is no agreement, and a purge keeps who may see its receipt', async () => {
   const { db } = database;
-  const order = await insertNewOrder(db);
-  const { id } = order;
-  const pending = applyEvents(order, 'signup_started');
-  await saveChanges(db, pending);
-  await upsertPaymentTerm(db, id, 'PAY_NOW');
-  await insertPayment(db, id, 'oak', { browserDigest: BROWSER, ownDigests: [] });
+  const { id, change, application } = await newCheckout(db, { term: 'PAY_NOW' });
+  await insertPayment(db, id, 'oak', BY_BROWSER);
   await recordPaymentStatus(db, (await findLastPayment(db, id))!.id, 'paid');
-  expect(await findApplication(db, id)).toMatchObject({ agreedAt: null, browserDigest: BROWSER });
-  await saveChanges(db, applyEvents(pending, 'approved', 'completed'));
-  await db.query("update application set created_at = now() - interval '40 days'");
-  await db.query("update order_timeline set at = now() - interval '31 days'");
+  expect(await application()).toMatchObject({ agreedAt: null, browserDigest: BROWSER });
+  await change('approved', 'completed');
+  await age();
   expect(await purge(30 * DAY_MS, 3)).toBe(1);
-  expect(await findApplication(db, id)).toMatchObject({ agreedAt: null, browserDigest: BROWSER });
+  expect(await application()).toMatchObject({ agreedAt: null, browserDigest: BROWSER });
 });
 
 test('a purge deletes at most `limit` applications whose orders closed or were abandoned before the retention', async () => {
@@ -283,66 +246,46 @@ test('a purge deletes at most `limit` applications whose orders closed or were a
     ['cancel'],
     ['signup_started', 'declined', 'cancel'],
   ];
-  for (const events of ends) await orderAfter(...events);
-  const open = [await orderAfter(), await orderAfter('signup_started'), await orderAfter('signup_started', 'approved')];
-  await database.db.query("update application set created_at = now() - interval '40 days'");
-  await database.db.query("update order_timeline set at = now() - interval '31 days'");
-  const closedRecently = await orderAfter('signup_started', 'declined');
+  for (const events of [...ends, [], ['signup_started'] as OrderEvent[]]) await checkoutAfter(...events);
+  const { id: approved } = await checkoutAfter('signup_started', 'approved');
+  await age();
+  const { id: closedRecently } = await checkoutAfter('signup_started', 'declined');
   await database.db.query("update application set created_at = now() - interval '40 days'");
   await database.db.query("update order_timeline set at = now() - interval '29 days' where order_id = $1", [
     closedRecently,
   ]);
-  expect(await purge(30 * DAY_MS, 3)).toBe(3);
-  expect(await purge(30 * DAY_MS, 3)).toBe(3);
-  expect(await purge(30 * DAY_MS, 3)).toBe(1);
-  expect(await purge(30 * DAY_MS, 3)).toBe(0);
+  for (const deleted of [3, 3, 1, 0]) expect(await purge(30 * DAY_MS, 3)).toBe(deleted);
   // The customer of the APPROVED order can still accept the offer.
   const { rows } = await database.db.query<{ order_id: string }>('select order_id from application');
-  expect(rows.map((row) => row.order_id).sort()).toEqual([open[2]!, closedRecently].sort());
+  expect(rows.map((row) => row.order_id).sort()).toEqual([approved, closedRecently].sort());
   expect(await purge(28 * DAY_MS, 3)).toBe(1);
-  expect(await countApplications()).toBe(1);
+  expect((await database.db.query('select from application')).rowCount).toBe(1);
 });
 
-test.each<[string, (id: string) => Promise<unknown>]>([
-  [
-    'while the lender decides',
-    (id) => storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER }),
-  ],
-  [
-    'after a recent decision',
-    async (id) => {
-      await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER });
-      const { id: applicationId } = (await findApplication(database.db, id))!;
-      await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
-    },
-  ],
-  [
-    'while a payment is in progress',
-    (id) => insertPayment(database.db, id, 'oak', { browserDigest: BROWSER, ownDigests: [] }),
-  ],
+test.each<[string, (checkout: Awaited<ReturnType<typeof newCheckout>>) => Promise<unknown>]>([
+  ['while the lender decides', ({ submit }) => submit()],
+  ['after a recent decision', ({ submit, decide }) => submit().then(() => decide(DECLINED))],
+  ['while a payment is in progress', ({ id }) => insertPayment(database.db, id, 'oak', BY_BROWSER)],
 ])('a purge keeps the application of an old order %s', async (_, apply) => {
-  const id = await orderAfter('signup_started');
-  await database.db.query("update application set created_at = now() - interval '40 days'");
-  await database.db.query("update order_timeline set at = now() - interval '31 days'");
-  await apply(id);
+  const checkout = await checkoutAfter('signup_started');
+  await age();
+  await apply(checkout);
   expect(await purge(30 * DAY_MS, 3)).toBe(0);
-  expect(await findApplication(database.db, id)).toMatchObject({ browserDigest: BROWSER });
+  expect(await checkout.application()).toMatchObject({ browserDigest: BROWSER });
 });
 
 test('a purge deletes the application of a customer who left after a decline, or after a payment that is over', async () => {
-  const declined = await orderAfter('signup_started');
-  await storeApplication(database.db, declined, { applicant: APPLICANT, browserDigest: BROWSER });
-  const { id: applicationId } = (await findApplication(database.db, declined))!;
-  await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
-  const unpaid = await orderAfter('signup_started');
-  await insertPayment(database.db, unpaid, 'oak', { browserDigest: BROWSER, ownDigests: [] });
-  await recordPaymentStatus(database.db, (await findLastPayment(database.db, unpaid))!.id, 'cancelled');
-  await database.db.query(
-    "update application set created_at = now() - interval '40 days', decided_at = decided_at - interval '31 days'",
-  );
-  await database.db.query("update order_timeline set at = now() - interval '31 days'");
+  const { db } = database;
+  const declined = await checkoutAfter('signup_started');
+  await declined.submit();
+  await declined.decide(DECLINED);
+  const unpaid = await checkoutAfter('signup_started');
+  await insertPayment(db, unpaid.id, 'oak', BY_BROWSER);
+  await recordPaymentStatus(db, (await findLastPayment(db, unpaid.id))!.id, 'cancelled');
+  await age();
+  await db.query("update application set decided_at = decided_at - interval '31 days'");
   expect(await purge(30 * DAY_MS, 3)).toBe(2);
-  expect(await countApplications()).toBe(0);
+  expect((await db.query('select from application')).rowCount).toBe(0);
 });
 
 test('unfinished checkouts are found by small indexes, whatever the number of closed orders', async () => {

@@ -6,28 +6,14 @@ import {
   recordLinkRequest,
   recordMailed,
 } from '../../../../src/checkout/db/mails';
-import {
-  findApplication,
-  recordAgreement,
-  recordDecision,
-  recordReferral,
-  storeApplication,
-  upsertPaymentTerm,
-} from '../../../../src/checkout/db/applications';
+import { recordAgreement, recordReferral, upsertPaymentTerm } from '../../../../src/checkout/db/applications';
 import { oldCheckoutDataOf } from '../../../../src/checkout/db/old-checkout-data';
 import { deleteOldData } from '../../../../src/db/old-data';
 import type { OrderEvent } from '../../../../src/domain/order';
 import { useDatabase } from '../../../support/database';
-import { applyEvents } from '../../../support/domain-orders';
-import { insertNewOrder, saveChanges } from '../../../support/new-orders';
+import { BROWSER, newCheckout } from '../../../support/new-applications';
+import { insertNewOrder } from '../../../support/new-orders';
 
-const APPLICANT = {
-  businessName: 'Bloggs Ltd',
-  companyNumber: '01234567',
-  email: 'jo@bloggs.example',
-  monthlyTurnoverPence: 1_250_050,
-};
-const [ONE, TWO] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const OFFER = { instalments: [{ dueInMonths: 1, amountPence: 100 }] };
 const ALL = { sandbox: true, live: true };
 
@@ -36,22 +22,19 @@ const database = useDatabase('test');
 /** A PENDING order with a submitted application, and functions that change both. */
 async function submitted() {
   const { db } = database;
-  let order = await insertNewOrder(db);
-  const { id } = order;
-  const change = async (...events: OrderEvent[]) => saveChanges(db, (order = applyEvents(order, ...events)));
-  await upsertPaymentTerm(db, id, 'PAY_LATER');
-  await change('signup_started');
-  await storeApplication(db, id, { applicant: APPLICANT, browserDigest: ONE });
-  const applicationId = async () => (await findApplication(db, id))!.id;
+  const checkout = await newCheckout(db);
+  const { id } = checkout;
+  await checkout.submit();
   const due = async (to = ALL) => (await findDueMail(db, id, to))?.kind;
   const mailed = async () => recordMailed(db, id, (await findDueMail(db, id, ALL))!);
+  const applicationId = async () => (await checkout.application()).id;
   const older = (column: string, by: string) =>
     db.query(`update application set ${column} = ${column} - $2::interval where order_id = $1`, [id, by]);
-  return { db, id, change, applicationId, due, mailed, older };
+  return { ...checkout, db, applicationId, due, mailed, older };
 }
 
 test('each event of an application is due once, and only to accounts whose mails go somewhere', async () => {
-  const { db, id, change, applicationId, due, mailed } = await submitted();
+  const { db, id, change, applicationId, decide, due, mailed } = await submitted();
   expect(await due()).toBeUndefined();
   await recordReferral(db, await applicationId());
   expect(await due()).toBe('review');
@@ -59,13 +42,13 @@ test('each event of an application is due once, and only to accounts whose mails
   expect(await findOrdersToMail(db, ALL, 500)).toContainEqual(expect.objectContaining({ id }));
   await mailed();
   expect(await due()).toBeUndefined();
-  await recordDecision(db, await applicationId(), { kind: 'approved', offer: OFFER });
+  await decide({ kind: 'approved', offer: OFFER });
   // The page has nothing new before the order is approved.
   expect(await due()).toBeUndefined();
   await change('approved');
   expect(await due()).toBe('decided');
   await mailed();
-  await recordAgreement(db, id, [ONE], new Date());
+  await recordAgreement(db, id, [BROWSER], new Date());
   expect(await due()).toBeUndefined();
   await change('completed');
   expect(await due()).toBe('agreed');
@@ -79,11 +62,11 @@ test('each event of an application is due once, and only to accounts whose mails
 });
 
 test('a customer who agrees before a mail about the decision is sent gets the agreement only', async () => {
-  const { db, id, change, applicationId, due } = await submitted();
+  const { db, id, change, applicationId, decide, due } = await submitted();
   await recordReferral(db, await applicationId());
-  await recordDecision(db, await applicationId(), { kind: 'approved', offer: OFFER });
+  await decide({ kind: 'approved', offer: OFFER });
   await change('approved');
-  await recordAgreement(db, id, [ONE], new Date());
+  await recordAgreement(db, id, [BROWSER], new Date());
   await change('completed');
   expect(await due()).toBe('agreed');
 });
@@ -100,28 +83,27 @@ test.each<OrderEvent>(['expired', 'cancel', 'failed', 'declined'])(
 );
 
 test('a second application after a failure is decided, and mailed, again', async () => {
-  const { db, id, applicationId, due, mailed } = await submitted();
+  const { applicationId, submit, decide, due, mailed } = await submitted();
   const first = await applicationId();
-  await recordDecision(db, first, { kind: 'failed' });
+  await decide({ kind: 'failed' });
   expect(await due()).toBe('decided');
   await mailed();
   expect(await due()).toBeUndefined();
-  await storeApplication(db, id, { applicant: APPLICANT, browserDigest: ONE, replaces: first });
+  await submit({ replaces: first });
   expect(await due()).toBeUndefined();
-  await recordDecision(db, await applicationId(), { kind: 'failed' });
+  await decide({ kind: 'failed' });
   expect(await due()).toBe('decided');
 });
 
 test('a mail is tried for three days, and the link for half an hour', async () => {
-  const { db, id, change, due, older } = await submitted();
+  const { db, id, change, decide, due, older } = await submitted();
   await recordLinkRequest(db, id);
   expect(await due()).toBe('link');
   await db.query(`update application set link_requests = array[now() - interval '31 minutes'] where order_id = $1`, [
     id,
   ]);
   expect(await due()).toBeUndefined();
-  const application = (await findApplication(db, id))!;
-  await recordDecision(db, application.id, { kind: 'approved', offer: OFFER });
+  await decide({ kind: 'approved', offer: OFFER });
   await change('approved');
   await older('decided_at', '71 hours');
   expect(await due()).toBe('decided');
@@ -149,16 +131,16 @@ test('a mail that is to be sent when the applicant is deleted is dropped, and ke
 });
 
 test('of two browsers that use a link at the same time, one gets the application', async () => {
-  const { db, id } = await submitted();
+  const { db, id, application } = await submitted();
   await recordLinkRequest(db, id);
-  const [requestedAt] = (await findApplication(db, id))!.openLinks;
+  const [requestedAt] = (await application()).openLinks;
   const moves = await Promise.all(
-    [TWO, Buffer.alloc(32, 3)].map((browser) => moveApplication(db, id, requestedAt!, browser)),
+    [Buffer.alloc(32, 2), Buffer.alloc(32, 3)].map((browser) => moveApplication(db, id, requestedAt!, browser)),
   );
   expect(moves.sort()).toEqual([false, true]);
-  expect((await findApplication(db, id))!.openLinks).toEqual([]);
-  expect(await moveApplication(db, id, requestedAt!, ONE)).toBe(false);
-  expect(await moveApplication(db, id, new Date(), ONE)).toBe(false);
+  expect((await application()).openLinks).toEqual([]);
+  expect(await moveApplication(db, id, requestedAt!, BROWSER)).toBe(false);
+  expect(await moveApplication(db, id, new Date(), BROWSER)).toBe(false);
 });
 
 test('of many requests for a link at the same time, three are taken, and none without an address', async () => {

@@ -1,14 +1,12 @@
-import { upsertPaymentTerm } from '../../../../src/checkout/db/applications';
 import {
   findLastPayment,
   findUnfinishedCheckouts,
   insertPayment,
   recordPaymentStatus,
 } from '../../../../src/checkout/db/payments';
-import type { Order } from '../../../../src/domain/order';
 import { useDatabase } from '../../../support/database';
-import { insertNewOrder, saveChanges } from '../../../support/new-orders';
-import { applyEvents } from '../../../support/domain-orders';
+import { newCheckout } from '../../../support/new-applications';
+import { insertNewOrder } from '../../../support/new-orders';
 
 /** Customers of sandbox and live accounts can pay now. */
 const PAY_NOW = { sandbox: true, live: true };
@@ -18,13 +16,7 @@ const database = useDatabase('test');
 const BROWSER = { browserDigest: Buffer.alloc(32), ownDigests: [] };
 
 /** A PENDING order whose customer has chosen to pay now. */
-async function payingOrder(): Promise<Order> {
-  const { db } = database;
-  const paying = applyEvents(await insertNewOrder(db), 'signup_started');
-  await saveChanges(db, paying);
-  await upsertPaymentTerm(db, paying.id, 'PAY_NOW');
-  return paying;
-}
+const payingOrder = () => newCheckout(database.db, { term: 'PAY_NOW' });
 
 test('of payments that are started at the same time, one is recorded', async () => {
   const { db } = database;
