@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { toStatusWebhook } from '../src/contracts/webhook-mapper';
 import { findOrder } from '../src/db/find-orders';
+import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';
 import { type Refusal, insertRefusal, markRowBehind, commitChange } from '../src/db/save-order';
 import { type WebhookRef, findPendingWebhooks } from '../src/db/webhook-events';
@@ -14,6 +15,7 @@ import {
   stateOf,
 } from '../src/domain/order';
 import type { RequestContext } from '../src/domain/request-context';
+import type { WebhookSelection } from '../src/domain/webhook';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChange, reportRefusedSignal } from '../src/telemetry/report';
 import { ROW_BEHIND, ROW_CHANGED } from '../workflows/messages';
@@ -22,7 +24,12 @@ export interface OrderActivityOptions {
   db: Db;
   checkoutBaseUrl: string;
   log: Logger;
+  /** Resolves to false if nothing is resent, because the order waits for `reconcile`. */
+  requestResend: (webhook: { id: string; orderId: string }) => Promise<boolean>;
 }
+
+/** A page of `resendWebhooksWorkflow`. */
+const RESEND_PAGE = 100;
 
 /** What a run that resumes an order begins with, and what an expiry depends on. */
 interface ResumedOrder {
@@ -42,8 +49,8 @@ interface SaveRequest {
 export type { WebhookRef };
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
-/** Reads and writes of an order's row. Each is safe to repeat. */
-export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivityOptions) {
+/** Reads and writes of an order's row, and resends of many webhooks. Each is safe to repeat. */
+export function createOrderActivities({ db, checkoutBaseUrl, log, requestResend }: OrderActivityOptions) {
   /** A row that a restored backup has set back stays as it is until an operator runs `reconcile`. */
   async function markBehind(orderId: string, version: number): Promise<ApplicationFailure> {
     await markRowBehind(db, orderId, version);
@@ -89,6 +96,9 @@ export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivit
       const isNew = await insertRefusal(db, refusal);
       if (isNew) reportRefusedSignal(log, refusal);
     },
+
+    findWebhooksToResend: (selection: WebhookSelection) => findWebhooksToResend(db, selection, RESEND_PAGE),
+    requestResend,
   };
 }
 

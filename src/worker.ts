@@ -9,7 +9,6 @@ import { type CheckoutActivities, createCheckoutActivities } from './checkout/te
 import { type MailActivities, createMailActivities } from './checkout/temporal/mail-activities';
 import { createNoticeActivities } from '../activities/notice-activities';
 import { createOrderActivities } from '../activities/order-activities';
-import { createResendActivities } from '../activities/resend-activities';
 import { createWebhookActivities } from '../activities/webhook-activities';
 import { CHECKOUT_TASK_QUEUE } from './checkout/temporal/checkout-messages';
 import { ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
@@ -208,13 +207,15 @@ function createWorkers(
         taskQueue: ORDER_TASK_QUEUE,
         workflowBundle: { codePath: WORKFLOW_BUNDLES.orders },
         activities: {
-          ...createOrderActivities({ db, checkoutBaseUrl: config.checkoutBaseUrl, log }),
+          ...createOrderActivities({
+            ...{ db, checkoutBaseUrl: config.checkoutBaseUrl, log },
+            requestResend: (webhook) => requestResend({ db, workflows }, webhook),
+          }),
           ...createNoticeActivities({
             ...{ db, mails: mailAccountsOf(config), sendMail: createMailer(config, db, log) },
             contactOf: async (sellerId) => (await findBranding(db, sellerId)).contactEmail,
             docsUrl: `${config.api.publicUrl ?? config.checkoutBaseUrl}/docs/webhooks/`,
           }),
-          ...createResendActivities({ db, requestResend: (webhook) => requestResend({ db, workflows }, webhook) }),
         },
         maxCachedWorkflows: config.maxCachedWorkflows,
         maxConcurrentActivityTaskExecutions: SAVE_CONCURRENCY,

@@ -1,8 +1,8 @@
 import { continueAsNew, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { ResendActivities } from '../activities/resend-activities';
+import type { OrderActivities } from '../activities/order-activities';
 import type { WebhookSelection } from '../src/domain/webhook';
 
-const { findWebhooksToResend, requestResend } = proxyActivities<ResendActivities>({
+const { findWebhooksToResend, requestResend } = proxyActivities<OrderActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });

@@ -98,13 +98,6 @@ function toProblem(error: Error & { type?: string; status?: number; body?: strin
   }
 }
 
-/** @throws Problem `invalid_request` with an error for every invalid field */
-export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
-  const { data, error } = schema.safeParse(body, { reportInput: true });
-  if (error) throw invalidRequest(fieldErrors(error, schema));
-  return data;
-}
-
 /** @throws Problem `invalid_request` */
 export function validateQuery<T extends z.ZodType>(schema: T, query: Context['query']): z.infer<T> {
   const { data, error } = schema.safeParse(query, { reportInput: true });

@@ -21,8 +21,9 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { exportOrders, listOrders } from '../orders/list-orders';
 import { requireOrderByPayLink, askWorkflow, requireOrder } from '../orders/read-order';
 import { retrieveTimeline } from '../orders/timeline';
+import { validate } from '../contracts/field-errors';
 import { type Authenticate, CSV_COST, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, validate, validateQuery } from './input';
+import { type BodyReaders, validateQuery } from './input';
 import { type Context, type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
 

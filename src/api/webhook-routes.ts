@@ -19,8 +19,9 @@ import {
   testWebhook,
 } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, resendWebhooks, retrieveWebhook } from '../orders/webhooks';
+import { validate } from '../contracts/field-errors';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, bodyOf, validate, validateQuery } from './input';
+import { type BodyReaders, bodyOf, validateQuery } from './input';
 import { type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
 

@@ -1,10 +1,17 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
-import type { FieldError } from './problem';
+import { type FieldError, invalidRequest } from './problem';
 import { FIELD_ERROR_CODES, type FieldErrorCode } from './problem-table';
 
 /** The maximum number of errors that a response reports: a small request could otherwise cause a large response. */
 const MAX_ERRORS = 50;
+
+/** @throws Problem `invalid_request` with an error for every invalid field */
+export function validate<T extends z.ZodType>(schema: T, value: unknown): z.infer<T> {
+  const { data, error } = schema.safeParse(value, { reportInput: true });
+  if (error) throw invalidRequest(fieldErrors(error, schema));
+  return data;
+}
 
 /** Converts a zod error to the `errors` of a problem: one entry for each invalid or unknown field, at most 50. */
 export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] {

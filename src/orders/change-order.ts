@@ -1,6 +1,13 @@
 import { Problem } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
-import { type ChangeRequest, type Order, type OrderStatus, classifyEvent, isForVersion } from '../domain/order';
+import {
+  type ChangeRequest,
+  type Order,
+  type OrderStatus,
+  classifyEvent,
+  isFinal,
+  isForVersion,
+} from '../domain/order';
 import { NothingChanged, TooManyChanges } from '../temporal/calls';
 import { ChangeRefused, RunClosed } from '../temporal/order-workflow-client';
 import type { OrderDependencies } from './dependencies';
@@ -8,8 +15,8 @@ import type { OrderDependencies } from './dependencies';
 type ChangeDependencies = Pick<OrderDependencies, 'db' | 'workflows'>;
 
 /**
- * Makes a change. The row answers repeats and refusals; the order's workflow decides everything else. If it refuses, or
- * its run closes meanwhile, the row shows why; otherwise it is asked once more.
+ * Makes a change. The row answers repeats, other versions and refusals of final orders; the order's workflow decides
+ * everything else. If it refuses, or its run closes meanwhile, the row shows why; otherwise it is asked once more.
  * @throws Problem `order_not_cancellable`, `transition_not_allowed`, `precondition_failed`, `service_unavailable`
  */
 export async function changeOrder(
@@ -26,7 +33,8 @@ export async function changeOrder(
     try {
       if (row.behindVersion !== null) throw new NothingChanged('the row is that of a restored backup: run reconcile');
       if (!isForRow) throw versionDiffers(row.version);
-      if (kind === 'refused') throw refused(request, row.status);
+      // The row of a restored backup may be open, and lack changes: its workflow knows.
+      if (kind === 'refused' && (isFinal(row.status) || !isFirst)) throw refused(request, row.status);
       return { ...row, ...(await workflows.change(row, request)) };
     } catch (error) {
       if (error instanceof Problem) throw error;

@@ -5,6 +5,7 @@ import {
   accountAddressRequestSchema,
   webhookHeadersRequestSchema,
 } from '../contracts/webhook-request-schemas';
+import { validate } from '../contracts/field-errors';
 import { Problem } from '../contracts/problem';
 import { type Html, html } from '../html/html';
 import { type ListedKey, createApiKey, listApiKeys, revokeApiKey } from '../orders/api-keys';
@@ -17,7 +18,6 @@ import {
   setWebhookHeaders,
 } from '../orders/webhook-endpoint';
 import type { PortalPage, Routes, Visit } from './context';
-import { linesOf, parse } from './fields';
 import { field, form, select, time } from './layout';
 
 const newKeySchema = z.object({ label: printableText(100) });
@@ -76,7 +76,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     '/developers/keys',
     'key create',
     async (visit, { label }) => {
-      const key = await createApiKey(deps, visit.session.seller.id, parse(newKeySchema, { label }).label);
+      const key = await createApiKey(deps, visit.session.seller.id, validate(newKeySchema, { label }).label);
       return shownOnce(visit, 'Your new API key', key);
     },
     ({ label }) => ({ label }),
@@ -105,7 +105,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     '/developers/address',
     'webhook-endpoint set',
     async ({ session }, { url = '', replaces }) => {
-      const { data } = parse(addressSchema, { data: { url: url.trim() || null, replaces: linesOf(replaces) } });
+      const { data } = validate(addressSchema, { data: { url: url.trim() || null, replaces: linesOf(replaces) } });
       await setWebhookEndpoint(deps, session.seller.id, data);
       return '/webhooks/?done=address';
     },
@@ -136,13 +136,20 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
         const [, name = line, value = ''] = /^([^:]*):(.*)$/.exec(line) ?? [];
         return { name: name.trim(), value: value.trim() };
       });
-      const { data } = parse(headersSchema, { data: { origin: origin.trim(), headers: given } });
+      const { data } = validate(headersSchema, { data: { origin: origin.trim(), headers: given } });
       await setWebhookHeaders(deps, session.seller.id, data);
       return '/developers/?done=headers';
     },
     ({ origin }) => ({ origin }),
   );
 }
+
+/** The lines of a text area that are not empty. */
+const linesOf = (text = ''): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 
 function keyRow(visit: Visit, { id, startsWith, label, createdAt, lastUsedAt }: ListedKey): Html {
   const used = lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt.toISOString())}`;

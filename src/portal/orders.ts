@@ -6,6 +6,7 @@ import { formatPence, poundsToPence } from '../domain/money';
 import { ORDER_STATUSES, PAYMENT_TERMS, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
 import { changeOrder, simulateProgress } from '../orders/change-order';
+import { validate } from '../contracts/field-errors';
 import type { OrderDependencies } from '../orders/dependencies';
 import { type OrderSelection, exportOrders, listOrders } from '../orders/list-orders';
 import { summarizeOrders } from '../orders/overview';
@@ -14,7 +15,6 @@ import { retrieveTimeline } from '../orders/timeline';
 import { retrieveWebhookEndpoint } from '../orders/webhook-endpoint';
 import { listWebhooks } from '../orders/webhooks';
 import type { Context, Routes, Visit } from './context';
-import { parse } from './fields';
 import { formatTime, startOfDay } from './format';
 import { cancelPage, orderPage } from './order';
 import { type OrderSearch, ordersPage } from './orders-list';
@@ -99,7 +99,7 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
     '/orders/:orderId/simulate',
     'order simulate',
     async (visit, { event }, ctx) => {
-      const { data } = parse(simulateRequestSchema, { data: { event } });
+      const { data } = validate(simulateRequestSchema, { data: { event } });
       const { id } = await simulateProgress(deps, await stored(visit, ctx), { event: data.event, reason: null });
       return `/orders/${id}/`;
     },

@@ -6,11 +6,11 @@ import {
 } from '../contracts/webhook-request-schemas';
 import type { WebhookEndpointBody, WebhookEventBody } from '../contracts/webhook-schemas';
 import { type Html, html } from '../html/html';
+import { validate } from '../contracts/field-errors';
 import type { OrderDependencies } from '../orders/dependencies';
 import { retrieveWebhookEndpoint, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, resendWebhooks } from '../orders/webhooks';
 import type { Routes, Visit } from './context';
-import { parse } from './fields';
 import { field, form, select, time } from './layout';
 
 export const STATES: Record<WebhookState, string> = {
@@ -32,7 +32,7 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
 
   page('/webhooks', async (visit, ctx) => {
     const { state, cursor } = ctx.query;
-    const query = parse(webhookListQuerySchema, { state, cursor });
+    const query = validate(webhookListQuerySchema, { state, cursor });
     const { seller } = visit.session;
     const address = await retrieveWebhookEndpoint(deps, seller.id);
     const list = await listWebhooks(deps, seller.id, query);
@@ -78,7 +78,7 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
     '/webhooks/resend',
     'webhooks resend',
     async ({ session }, { state, since }) => {
-      const { data } = parse(resendWebhooksRequestSchema, { data: { state, created_from: `${since}T00:00:00Z` } });
+      const { data } = validate(resendWebhooksRequestSchema, { data: { state, created_from: `${since}T00:00:00Z` } });
       await resendWebhooks(deps, session.seller.id, data);
       return '/webhooks/?done=resending';
     },
@@ -86,7 +86,7 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
   );
 
   action('/webhooks/test', 'webhook test', async (visit, { url = '' }) => {
-    const { data } = parse(testSchema, { data: { url } });
+    const { data } = validate(testSchema, { data: { url } });
     const result = await testWebhook(deps, visit.session.seller.id, data.url);
     const { delivered, status, duration_ms: duration, error_detail: detail, response_body: response } = result;
     return {

@@ -19,10 +19,12 @@ export function apiRoutes(): string[] {
     health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },
   };
   const { middleware } = createApp(options as unknown as AppOptions) as Koa;
-  return middleware
+  const routes = middleware
     .flatMap((one) => (one as { router?: Router }).router?.stack ?? [])
     .flatMap(routesOf)
     .filter((route) => !route.startsWith('HEAD '));
+  // A route can have two handlers.
+  return [...new Set(routes)];
 }
 
 const routesOf = ({ path, methods }: Router['stack'][number]): string[] =>

@@ -198,8 +198,10 @@ test('nobody can have the applicant written to more than three times an hour, fr
       ])
     ).rows[0]!.n;
   expect(await requests()).toBe(3);
-  await until(async () => (await keptMails(stack, id)).length > 0, 'a link is sent');
-  expect((await keptMails(stack, id)).length).toBeLessThanOrEqual(3);
+  // On a slow machine, a mail about the decision comes first.
+  const links = async () => (await keptMails(stack, id)).filter((mail) => kindOf(mail) === 'link').length;
+  await until(async () => (await links()) > 0, 'a link is sent');
+  expect(await links()).toBeLessThanOrEqual(3);
   expect((await customer.look()).heading).toBe('You are approved');
   await stack.db.query(
     `update application set link_requests = array(select t - interval '61 minutes' from unnest(link_requests) t)
