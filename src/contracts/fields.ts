@@ -117,6 +117,7 @@ export const QUERY_AMOUNT = {
   ...DOUBLE,
   pattern: undefined,
   minimum: 0.01,
+  maximum: 999_999_999_999,
 } as const;
 
 export const paymentTerms = z
