@@ -30,6 +30,8 @@ export const successfulPounds = counter(
   'Amounts of orders that became SUCCESSFUL, in pounds.',
   'mode',
 );
+// From zero, so that the first order shows as an increase.
+for (const mode of ['live', 'sandbox']) successfulPounds.inc({ mode }, 0);
 export const refusedSignals = counter('refused_signals_total', 'Signals that an order refused.', 'actor');
 export const replacedRuns = counter(
   'replaced_runs_total',
