@@ -158,12 +158,21 @@ export const buttonTarget = (page: CustomerPage): string | undefined =>
  */
 export async function applied(stack: SharedStack, email: string, { notify = true, data = {} } = {}): Promise<string> {
   const id = await openOrder(stack, data, ['signup_started']);
-  await upsertPaymentTerm(stack.db, id, 'PAY_LATER');
-  const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
-  if (!(await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32) })))
-    throw new Error('the application was not submitted');
+  await submitApplication(stack, id, email);
   if (notify) await proceedCheckout(stack, id);
   return id;
+}
+
+/** Submits the application of a PENDING order. Nobody is told about it. */
+export async function submitApplication(
+  { db }: Pick<SharedStack, 'db'>,
+  orderId: string,
+  email: string,
+): Promise<void> {
+  await upsertPaymentTerm(db, orderId, 'PAY_LATER');
+  const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
+  if (!(await storeApplication(db, orderId, { applicant, browserDigest: Buffer.alloc(32) })))
+    throw new Error('the application was not submitted');
 }
 
 /** Makes an order's checkout ask the lender or the bank now, as the pages do. */
