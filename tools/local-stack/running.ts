@@ -44,14 +44,19 @@ export function claimData(dataDir: string, url: string): ProcessPart {
   };
 }
 
+const portsFile = path.join(DATA_DIR, 'ports.json');
+const readPorts = () => readJson(portsFile) as Record<string, number> | undefined;
+
 /** The port that took the place of `preferred` at the last start, so that links stay valid, or another if it is in use. */
 export async function keepPort(preferred: number): Promise<number> {
-  const file = path.join(DATA_DIR, 'ports.json');
-  const kept = readJson(file) as Record<string, number> | undefined;
-  const port = await choosePort(kept?.[preferred] ?? preferred);
-  // Read again: another part of the service has kept its port meanwhile.
-  writeFileSync(file, JSON.stringify({ ...(readJson(file) as typeof kept), [preferred]: port }));
+  const port = await choosePort(readPorts()?.[preferred] ?? preferred);
+  recordPort(preferred, port);
   return port;
+}
+
+/** Records the port that is used in the place of `preferred`. */
+export function recordPort(preferred: number, port: number): void {
+  writeFileSync(portsFile, JSON.stringify({ ...readPorts(), [preferred]: port }));
 }
 
 /** Undefined if there is no such file, or its process was killed while it wrote. */

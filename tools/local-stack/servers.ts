@@ -8,7 +8,7 @@ import { readMigrations } from '../../src/db/migrations';
 import { type ProcessPart, StartError, runUntilSignalled } from '../../src/entry-point';
 import { isPortFree } from './ports';
 import { startPostgres } from './postgres';
-import { DATA_DIR, DEFAULT_DATA_DIR, claimData, findRunning, keepPort, readJson } from './running';
+import { DATA_DIR, DEFAULT_DATA_DIR, claimData, findRunning, keepPort, readJson, recordPort } from './running';
 import { startTemporal } from './temporal-server';
 
 /** What the service needs to start. Can be sent to another process as JSON. */
@@ -100,12 +100,16 @@ async function createDataDir(): Promise<void> {
   }
 }
 
+const POSTGRES_PORT = 54329;
+
 async function startOwnPostgres(started: Started): Promise<string> {
   const dataDir = path.join(DATA_DIR, 'postgres');
   const isNew = !existsSync(dataDir);
   await checkMigrations(isNew);
-  const starting = startPostgres({ dataDir, port: await keepPort(54329), log: print });
+  const starting = startPostgres({ dataDir, port: await keepPort(POSTGRES_PORT), log: print });
   const postgres = await (isNew ? starting : withRecoveryHint(starting, START_OVER));
+  // Another one if a connection of this machine has taken it meanwhile.
+  recordPort(POSTGRES_PORT, Number(new URL(postgres.url).port));
   started(postgres);
   stopWhenEnded(postgres.exited, 'Postgres');
   return postgres.url;
