@@ -75,16 +75,21 @@ const freezeAll = (scene: Scene): Promise<void> =>
     (): Promise<void> => delay(MIDDLE_FREEZE_MS),
   )();
 
+const loggingParts = ({ stack }: Scene) => [...stack.apis, ...stack.workers];
+
+async function prepareLogs(scene: Scene): Promise<void> {
+  for (const part of loggingParts(scene)) part.relaunchWith({ preload: 'full-log' });
+  await Promise.all(loggingParts(scene).map((part) => restart(part, 'SIGTERM')));
+}
+
 /** The disk of the logs is full for a while: lines are lost, and nothing else. */
-async function fillLogDisk({ stack, random }: Scene): Promise<void> {
-  const parts = [...stack.apis, ...stack.workers];
-  for (const part of parts) part.relaunchWith({ preload: 'full-log' });
-  for (const part of parts) await restart(part, 'SIGTERM');
+async function fillLogDisk(scene: Scene): Promise<void> {
+  const parts = loggingParts(scene);
   const toggle = (): void => {
     for (const part of parts) process.kill(part.pids()[0]!, 'SIGUSR2');
   };
   toggle();
-  await delay(2 * faultMs(random));
+  await delay(2 * faultMs(scene.random));
   toggle();
   await delay(500);
   for (const part of parts) {
@@ -95,7 +100,7 @@ async function fillLogDisk({ stack, random }: Scene): Promise<void> {
 
 export const PROCESS_CELLS: Cell[] = [
   ...each,
-  { name: "the log's disk is full", strike: fillLogDisk },
+  { name: "the log's disk is full", prepare: prepareLogs, strike: fillLogDisk },
   {
     name: 'signals to everything at once',
     ...oneOf({
