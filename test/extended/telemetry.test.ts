@@ -354,7 +354,7 @@ describe('in Prometheus', () => {
       await until(() => isActive(name), `${name} is active`);
     await until(async () => (await find('OrderServiceWebhooksExhausted')) === 'firing', 'exhausted webhooks are found');
     const rules = await prometheus!.alertRules();
-    expect(rules).toHaveLength(22);
+    expect(rules).toHaveLength(23);
     expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
     // On a busy machine, a scrape may fail: a rule is then pending.
     const firing = rules.filter(({ state }) => state === 'firing').map(({ name }) => name);

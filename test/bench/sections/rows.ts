@@ -144,7 +144,7 @@ function pagesOf(visitor: Visitor, ids: readonly string[]): Record<string, (inde
     if (status !== 200) throw new Error(text);
   };
   return {
-    'page: overview': open(() => ''),
+    'page: overview': open(() => 'overview/'),
     'page: orders': open(() => 'orders/'),
     'page: an order': open((id) => `orders/${id}/`),
     'page: webhooks': open(() => 'webhooks/'),
