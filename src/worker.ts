@@ -32,7 +32,7 @@ import { findServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
-import { createMailer, mailAccountsOf } from './mail/mailer';
+import { type MailAccounts, type SendMail, createMailer, mailAccountsOf } from './mail/mailer';
 import { startBackgroundJobs } from './orders/background/background-jobs';
 import { requestResend } from './orders/webhooks';
 import { lendersOf, paymentProvidersOf } from './providers';
@@ -200,6 +200,8 @@ function createWorkers(
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   };
+  // One for both queues: it limits the mails of this process.
+  const mail = { mails: mailAccountsOf(config), sendMail: createMailer(config, db, log) };
   const create = {
     orders: () =>
       Worker.create({
@@ -212,7 +214,7 @@ function createWorkers(
             requestResend: (webhook) => requestResend({ db, workflows }, webhook),
           }),
           ...createNoticeActivities({
-            ...{ db, mails: mailAccountsOf(config), sendMail: createMailer(config, db, log) },
+            ...{ db, ...mail },
             contactOf: async (sellerId) => (await findBranding(db, sellerId)).contactEmail,
             docsUrl: `${config.api.publicUrl ?? config.checkoutBaseUrl}/docs/webhooks/`,
           }),
@@ -242,7 +244,7 @@ function createWorkers(
         ...options,
         taskQueue: CHECKOUT_TASK_QUEUE,
         workflowBundle: { codePath: WORKFLOW_BUNDLES.checkout },
-        activities: checkoutActivities(config, { db, workflows, log }),
+        activities: checkoutActivities(config, { db, workflows, mail, log }),
         maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
       }),
   };
@@ -251,7 +253,12 @@ function createWorkers(
 
 function checkoutActivities(
   config: Config,
-  { db, workflows, log }: { db: Db; workflows: OrderWorkflows; log: Logger },
+  {
+    db,
+    workflows,
+    mail,
+    log,
+  }: { db: Db; workflows: OrderWorkflows; mail: { mails: MailAccounts; sendMail: SendMail }; log: Logger },
 ): CheckoutActivities & MailActivities {
   const lenders = lendersOf(config);
   const payments = guardPayments(paymentProvidersOf(config, db), { log });
@@ -266,10 +273,8 @@ function checkoutActivities(
       lenderSettlements: guardSettlements(lenders, log),
     }),
     ...createMailActivities({
-      ...{ db, core, checkoutBaseUrl },
+      ...{ db, core, checkoutBaseUrl, ...mail },
       readCheckout: (link) => readCheckout({ db, core, payments, hasLiveLender: live !== undefined }, link),
-      mails: mailAccountsOf(config),
-      sendMail: createMailer(config, db, log),
       providerDetailsOf: createProviderDetails(
         checkoutBaseUrl,
         payments,

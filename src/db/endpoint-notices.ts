@@ -1,14 +1,10 @@
-import type { AttemptFailure } from './webhook-endpoints';
+import { type AttemptFailure, type WebhookEndpoint, calledOrigins } from './webhook-endpoints';
 import type { DbClient } from './pool';
 
 /** `failing`: no webhook was accepted for an hour. `exhausted`: a webhook is not retried any more. `answering`: again. */
 export type EndpointTurn = 'failing' | 'exhausted' | 'answering';
 
-export interface EndpointKey {
-  sellerId: string;
-  /** Of the URLs that were called, such as `https://shop.example`. */
-  origin: string;
-}
+export type EndpointKey = Pick<WebhookEndpoint, 'sellerId' | 'origin'>;
 
 /** What a seller is to be told of an endpoint. */
 export interface EndpointNotice extends EndpointKey {
@@ -37,14 +33,7 @@ const ATTEMPTS = 'webhook_attempt where seller_id = o.seller_id and origin = o.o
  */
 const DUE = `select o.seller_id as "sellerId", o.origin, o.name as "sellerName", o.sandbox, turns.turn, turns.at, failure
   from (
-    select s.id as seller_id, s.name, s.sandbox, origins.origin from seller s, lateral (
-      with recursive called as (
-        (select min(origin) as origin from webhook_attempt where seller_id = s.id and endpoint_state is not null)
-        union all
-        select (select min(origin) from webhook_attempt
-          where seller_id = s.id and origin > c.origin and endpoint_state is not null)
-        from called c where c.origin is not null
-      ) select origin from called where origin is not null limit 1000) origins
+    select s.id as seller_id, s.name, s.sandbox, origins.origin from seller s, lateral ${calledOrigins('s.id')}
     where case when s.sandbox then $1::boolean else $2::boolean end and s.disabled_at is null
       and (exists (select from webhook_event where seller_id = s.id and state <> 'delivered')
         or exists (select from endpoint_notice where seller_id = s.id))

@@ -33,6 +33,16 @@ const NEWEST = `unnest(array['answering', 'failing', 'not_answering']) s(state) 
   select * from webhook_attempt where seller_id = o.seller_id and origin = o.origin and endpoint_state = s.state
   order by position desc limit 1) a`;
 
+/** SQL: the origins that a seller's webhooks were sent to, at most 1,000. Each is one look-up in an index. */
+export const calledOrigins = (sellerId: string): string => `(
+  with recursive called as (
+    (select min(origin) as origin from webhook_attempt where seller_id = ${sellerId} and endpoint_state is not null)
+    union all
+    select (select min(origin) from webhook_attempt
+      where seller_id = ${sellerId} and origin > c.origin and endpoint_state is not null)
+    from called c where c.origin is not null
+  ) select origin from called where origin is not null limit 1000) origins`;
+
 /** @param source SQL with the columns seller_id and origin */
 const selectEndpoints = (source: string, attempts: string): string =>
   `select o.seller_id as "sellerId", o.origin, last.endpoint_state as state, first.at as since,
@@ -68,14 +78,7 @@ export async function listEndpoints(
   sellerId: string,
 ): Promise<WebhookEndpoint[]> {
   const { rows } = await db.query<EndpointRow>(
-    `with recursive origins as (
-       (select min(origin) as origin from webhook_attempt where seller_id = $1 and endpoint_state is not null)
-       union all
-       select (select min(origin) from webhook_attempt
-         where seller_id = $1 and origin > o.origin and endpoint_state is not null)
-       from origins o where o.origin is not null
-     ), o as (select $1::uuid as seller_id, origin from origins where origin is not null limit 1000)
-     select * from (${selectEndpoints('o', '$2')}) e
+    `select * from (${selectEndpoints(`(select $1::uuid as seller_id, origin from ${calledOrigins('$1')}) o`, '$2')}) e
      where e."endedAt" > now() - ${SHOWN_DAYS} * interval '1 day'
      order by array_position(array['not_answering', 'failing', 'answering'], e.state), e."endedAt" desc limit ${MOST_SHOWN}`,
     [sellerId, breaker.failures],
