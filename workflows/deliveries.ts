@@ -6,10 +6,10 @@ import {
   isCancellation,
   proxyActivities,
 } from '@temporalio/workflow';
-import type { WebhookRef } from '../activities/order-activities';
 import type { WebhookActivities } from '../activities/webhook-activities';
 import { type OrderChange, isStatusChange } from '../src/domain/order';
 import { isUuid } from '../src/domain/text';
+import type { WebhookRef } from '../src/domain/webhook';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 const { sendWebhook, resendWebhook } = proxyActivities<WebhookActivities>({

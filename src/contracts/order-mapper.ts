@@ -1,6 +1,6 @@
 import { penceToPounds } from '../domain/money';
 import { type Order, type OrderFacts, PAYMENT_TERMS, type Pricing, settlementOf } from '../domain/order';
-import { withOrderId } from '../domain/redirect-url';
+import { withOrderId } from '../domain/web-url';
 import type { CreatedOrderBody, OrderBody, PricingBody } from './order-schemas';
 import type { CreateOrderRequest } from './request-schemas';
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { ATTEMPT_ERRORS, WEBHOOK_STATES } from '../domain/webhook';
-import { ENDPOINT_STATES } from '../domain/webhook-endpoint';
+import { ATTEMPT_ERRORS, WEBHOOK_STATES, ENDPOINT_STATES } from '../domain/webhook';
 import {
   anyOf,
   orderId,

@@ -64,6 +64,24 @@ export async function insertOrder(
   return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt), settlement: null };
 }
 
+/** The response to a request with an Idempotency-Key, and the digest of that request. */
+interface StoredResponse {
+  requestDigest: Buffer;
+  response: CreatedOrderBody;
+}
+
+export async function findIdempotencyKey(
+  db: DbClient,
+  sellerId: string,
+  key: string,
+): Promise<StoredResponse | undefined> {
+  const { rows } = await db.query<StoredResponse>(
+    'select request_digest as "requestDigest", response from idempotency_key where seller_id = $1 and key = $2',
+    [sellerId, key],
+  );
+  return rows[0];
+}
+
 /** Deletes the start requests of orders whose workflows are started. */
 export async function deleteStartRequests(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query('delete from start_request where order_id = any($1::uuid[])', [orderIds]);

@@ -1,14 +1,14 @@
-import type { AttemptResult, WebhookState } from '../domain/webhook';
-import { endpointStateOf, originOf, webhookUrlOf } from '../domain/webhook-endpoint';
+import {
+  type AttemptResult,
+  type WebhookRef,
+  type WebhookState,
+  endpointStateOf,
+  originOf,
+  webhookUrlOf,
+} from '../domain/webhook';
 import type { DbClient } from './pool';
 import { type EncryptedCredentials, credentialsOf } from './secrets';
 import { statement } from './statement';
-
-/** The parts of an event by which an order's workflow refers to it. */
-export interface WebhookRef {
-  id: string;
-  sequence: number;
-}
 
 /** An order's pending webhooks, in the order in which they are sent. */
 export async function findPendingWebhooks(db: DbClient, orderId: string): Promise<WebhookRef[]> {
