@@ -116,9 +116,9 @@ function addEndpoint(endpoint: Command, services: Services): void {
 const describing = ({ db }: Services) => ({ db: db(), breaker: CONSTANTS.webhookBreaker });
 
 /** The endpoint as one cell. */
-const toRow = ({ endpoint, ...webhook }: WebhookEventBody): Row => ({
+const toRow = ({ endpoint, url, ...webhook }: WebhookEventBody): Row => ({
   ...webhook,
-  endpoint: endpoint && `${endpoint.origin} ${endpoint.state ?? ''}`.trim(),
+  endpoint: endpoint && `${url} ${endpoint.state ?? ''}`.trim(),
 });
 
 function addRotate(secrets: Command, services: Services): void {

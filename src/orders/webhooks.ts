@@ -194,6 +194,7 @@ function toWebhookEventBody(webhook: ListedWebhook, endpoint: WebhookEndpointBod
     created_at: webhook.createdAt.toISOString(),
     next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
     last_error: lastErrorOf(webhook, endpoint),
+    url: webhook.url,
     endpoint: endpoint ?? null,
     content_deleted_at: webhook.contentDeletedAt?.toISOString() ?? null,
   };
