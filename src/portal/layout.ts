@@ -21,9 +21,9 @@ const DONE: Readonly<Record<string, string>> = {
   cancelled: 'The order is cancelled.',
   resent: 'The webhook is being sent again. Reload the page to see the result.',
   resending: 'The webhooks are being sent again, the oldest first, about four a second.',
-  address: 'The webhook address is saved. Webhooks that wait use it with their next attempt, or resend them now.',
+  address:
+    'The webhook address is saved. Webhooks that wait are sent to it at their next attempt. To send them now, press “Resend”.',
   headers: 'The static headers are saved.',
-  revoked: 'The API key is revoked. It stops working within a second.',
 };
 
 /** @param visit undefined without a session @param current the path of the page, below the seller's page */
