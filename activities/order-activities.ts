@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { toStatusWebhook } from '../src/contracts/webhook-mapper';
+import { toStatusWebhook } from '../src/contracts/order-mapper';
 import { findOrder } from '../src/db/find-orders';
 import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';

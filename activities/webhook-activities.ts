@@ -78,20 +78,19 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
     }
   }
 
-  /** @param hasSuccessor undefined for a resend, which does not change the schedule */
+  /** @param isScheduled false for a resend, which does not change the schedule */
   async function attempt(
     event: WebhookEvent & { url: string },
-    hasSuccessor?: boolean,
+    isScheduled: boolean,
   ): Promise<{ state: WebhookState; delayMs: number | null; summary: string }> {
     const credentials = decryptCredentials(keys, event.sellerId, event);
     const { outcome, retryAfterMs, ...result } = await signAndSend(event, credentials, event.readAt);
-    const isScheduled = hasSuccessor !== undefined;
     const step = isScheduled ? event.steps + 1 : null;
     const delayMs =
       step !== null && outcome === 'failed'
         ? retryDelay(schedule, {
             attempt: step,
-            hasSuccessor: hasSuccessor ?? false,
+            hasSuccessor: event.hasSuccessor,
             retryAfterMs: retryAfterMs ?? 0,
             random: Math.random(),
           })
@@ -153,7 +152,7 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
    * Milliseconds until the next attempt of the schedule. A call that was repeated because a later event waits comes
    * before the time that the last attempt has set.
    */
-  function untilDue({ waitMs, waitedMs }: WebhookEvent, hasSuccessor: boolean): number {
+  function untilDue({ waitMs, waitedMs, hasSuccessor }: WebhookEvent): number {
     if (waitMs === null) return 0;
     return hasSuccessor ? Math.min(waitMs, schedule.maxWaitWithSuccessorMs - (waitedMs ?? 0)) : waitMs;
   }
@@ -164,13 +163,7 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
      * next attempt.
      * @returns how it ended; `missing` if Postgres does not hold the event
      */
-    async sendWebhook({
-      webhookId,
-      hasSuccessor,
-    }: {
-      webhookId: string;
-      hasSuccessor: boolean;
-    }): Promise<WebhookState | 'missing'> {
+    async sendWebhook(webhookId: string): Promise<WebhookState | 'missing'> {
       const event = await findWebhookEvent(db, webhookId);
       if (!event) return 'missing';
       if (event.state !== 'pending') return event.state;
@@ -180,8 +173,8 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
       };
       // An earlier webhook got a 410, or the account's address was removed.
       if (!hasUrl(event) || event.isDisabled) return end('disabled');
-      if (hasSuccessor && yieldsToNext(schedule, event.steps)) return end('exhausted');
-      const dueInMs = untilDue(event, hasSuccessor);
+      if (event.hasSuccessor && yieldsToNext(schedule, event.steps)) return end('exhausted');
+      const dueInMs = untilDue(event);
       // The Temporal UI shows it as the last failure of a call that was repeated.
       if (dueInMs > 0)
         throw retryLater(`attempt ${event.steps}: ${event.lastResult}; the next is not due yet`, dueInMs);
@@ -189,7 +182,7 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
       const { state, delayMs, summary } = await withinLimit(event.sellerId, () => {
         const breakerMs = event.ageMs > LONGEST_ENDPOINT_WAIT_MS ? 0 : breakers.passOrWaitMs(event);
         if (breakerMs > 0) throw retryLater('the endpoint has not answered several attempts in a row', breakerMs);
-        return attempt(event, hasSuccessor);
+        return attempt(event, true);
       });
       if (state === 'pending') throw retryLater(`attempt ${event.steps + 1}: ${summary}`, delayMs ?? 0);
       return state;
@@ -198,7 +191,7 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
     /** Makes one attempt outside the schedule, whatever the event's state. Fails if none was made. */
     async resendWebhook(webhookId: string): Promise<void> {
       const event = await findWebhookEvent(db, webhookId);
-      if (event && hasUrl(event)) await withinLimit(event.sellerId, () => attempt(event));
+      if (event && hasUrl(event)) await withinLimit(event.sellerId, () => attempt(event, false));
     },
 
     /** Sends a test webhook. The attempt is not recorded. Fails if none was made. */

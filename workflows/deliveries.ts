@@ -71,9 +71,7 @@ export class Deliveries {
     const options = { summary: `webhook ${sequence}: ${event}` };
     this.call = new CancellationScope();
     try {
-      await this.call.run(() =>
-        sendWebhook.executeWithOptions(options, [{ webhookId: id, hasSuccessor: this.pending.length > 1 }]),
-      );
+      await this.call.run(() => sendWebhook.executeWithOptions(options, [id]));
       return true;
     } catch (error) {
       // The second: an attempt was being made, and failed.

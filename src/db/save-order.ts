@@ -1,5 +1,5 @@
 import type { CreatedOrderBody } from '../contracts/order-schemas';
-import type { StatusWebhook } from '../contracts/webhook-mapper';
+import type { StatusWebhook } from '../contracts/order-mapper';
 import { type Order, type OrderChange, type OrderFacts, type Settlement, creation, stateOf } from '../domain/order';
 import type { RequestContext } from '../domain/request-context';
 import { CHANGE_COLUMNS, FACT_COLUMNS } from './find-orders';

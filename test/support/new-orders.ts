@@ -5,7 +5,7 @@ import { type Creation, insertOrder, commitChange } from '../../src/db/save-orde
 import { insertSeller } from '../../src/db/sellers';
 import { findPendingWebhooks } from '../../src/db/webhook-events';
 import type { WebhookRef } from '../../src/domain/webhook';
-import { toStatusWebhook } from '../../src/contracts/webhook-mapper';
+import { toStatusWebhook } from '../../src/contracts/order-mapper';
 import { type Order, type OrderFacts, withChange } from '../../src/domain/order';
 import { FACTS } from './domain-orders';
 

@@ -64,14 +64,14 @@ const ended = (): string[] =>
 
 test('a delivered webhook ends', async () => {
   const [id] = await events('signup_started');
-  expect(await createWorker().sendWebhook({ webhookId: id, hasSuccessor: false })).toBe('delivered');
+  expect(await createWorker().sendWebhook(id)).toBe('delivered');
   expect(sent).toEqual([id]);
 });
 
 test('a failed attempt fails with the delay of the schedule, without text from the receiver', async () => {
   answer = ERROR_500;
   const [id] = await events('signup_started');
-  const { message, delayMs } = await failureOf(createWorker().sendWebhook({ webhookId: id, hasSuccessor: false }));
+  const { message, delayMs } = await failureOf(createWorker().sendWebhook(id));
   expect(message).toBe('attempt 1: HTTP 500');
   expect(delayMs).toBeGreaterThanOrEqual(4500);
   expect(delayMs).toBeLessThanOrEqual(5500);
@@ -80,7 +80,7 @@ test('a failed attempt fails with the delay of the schedule, without text from t
 test('a call that comes before its time makes no attempt, and waits for the rest', async () => {
   const [id] = await events('signup_started');
   await makeAttempt(database.db, id, { delayMs: 3_600_000 });
-  const { message, delayMs } = await failureOf(createWorker().sendWebhook({ webhookId: id, hasSuccessor: false }));
+  const { message, delayMs } = await failureOf(createWorker().sendWebhook(id));
   expect(message).toMatch(/^attempt 1: (HTTP \d{3}|[a-z_]+); the next is not due yet$/);
   expect(delayMs).toBeGreaterThan(3_500_000);
   expect(sent).toEqual([]);
@@ -89,7 +89,7 @@ test('a call that comes before its time makes no attempt, and waits for the rest
 test('while a later webhook waits, no wait is longer than an hour after the last attempt', async () => {
   const [id] = await events('signup_started', 'approved');
   await makeAttempt(database.db, id, { at: new Date(Date.now() - 1_800_000), delayMs: 86_400_000 });
-  const { delayMs } = await failureOf(createWorker().sendWebhook({ webhookId: id, hasSuccessor: true }));
+  const { delayMs } = await failureOf(createWorker().sendWebhook(id));
   expect(delayMs).toBeGreaterThan(1_700_000);
   expect(delayMs).toBeLessThan(1_900_000);
 });
@@ -97,7 +97,7 @@ test('while a later webhook waits, no wait is longer than an hour after the last
 test('a webhook with five failed attempts is given up when a later one waits', async () => {
   const [id] = await events('signup_started', 'approved');
   for (let step = 1; step <= 5; step++) await makeAttempt(database.db, id, { delayMs: 3_600_000 });
-  expect(await createWorker().sendWebhook({ webhookId: id, hasSuccessor: true })).toBe('exhausted');
+  expect(await createWorker().sendWebhook(id)).toBe('exhausted');
   expect([sent, ended()]).toEqual([[], [id]]);
 });
 
@@ -105,16 +105,16 @@ test('the last attempt of the schedule exhausts the webhook', async () => {
   answer = ERROR_500;
   const [id] = await events('signup_started');
   for (let step = 1; step <= 9; step++) await makeAttempt(database.db, id, { delayMs: 0 });
-  expect(await createWorker().sendWebhook({ webhookId: id, hasSuccessor: false })).toBe('exhausted');
+  expect(await createWorker().sendWebhook(id)).toBe('exhausted');
 });
 
 test('a webhook that has ended is not sent, and an unknown one is missing', async () => {
   const [id] = await events('signup_started');
   await makeAttempt(database.db, id, DELIVERED);
   const worker = createWorker();
-  expect(await worker.sendWebhook({ webhookId: id, hasSuccessor: false })).toBe('delivered');
+  expect(await worker.sendWebhook(id)).toBe('delivered');
   const unknown = '00000000-0000-4000-8000-000000000000';
-  expect(await worker.sendWebhook({ webhookId: unknown, hasSuccessor: false })).toBe('missing');
+  expect(await worker.sendWebhook(unknown)).toBe('missing');
   await worker.resendWebhook(unknown);
   expect(sent).toEqual([]);
 });
@@ -131,16 +131,16 @@ test('a resend is made whatever the state, and its failure is no error', async (
 test('a 410 disables the webhook', async () => {
   answer = GONE;
   const [id] = await events('signup_started');
-  expect(await createWorker().sendWebhook({ webhookId: id, hasSuccessor: false })).toBe('disabled');
+  expect(await createWorker().sendWebhook(id)).toBe('disabled');
 });
 
 test('a webhook that was saved while an earlier one got its 410 is disabled, and not sent', async () => {
   const [first, second] = await events('signup_started', 'approved');
   answer = GONE;
-  await createWorker().sendWebhook({ webhookId: first, hasSuccessor: false });
+  await createWorker().sendWebhook(first);
   // The statement that records the 410 has not seen it.
   await database.db.query("update webhook_event set state = 'pending' where id = $1", [second]);
-  expect(await createWorker().sendWebhook({ webhookId: second!, hasSuccessor: false })).toBe('disabled');
+  expect(await createWorker().sendWebhook(second!)).toBe('disabled');
   expect(sent).toEqual([first]);
   expect(await findWebhookEvent(database.db, second!)).toMatchObject({ state: 'disabled' });
 });
@@ -151,11 +151,11 @@ test('a seller has as many attempts at a time as it may have, and others are not
   const [other] = await events('signup_started');
   let finish: (attempt: Attempt) => void = () => undefined;
   answer = new Promise((resolve) => (finish = resolve));
-  const first = worker.sendWebhook({ webhookId: running, hasSuccessor: false });
+  const first = worker.sendWebhook(running);
   await until(() => sent.length === 1, 'the attempt has begun');
   await failureOf(worker.resendWebhook(running));
   answer = OK;
-  expect(await worker.sendWebhook({ webhookId: other, hasSuccessor: false })).toBe('delivered');
+  expect(await worker.sendWebhook(other)).toBe('delivered');
   finish(OK);
   expect(await first).toBe('delivered');
 });
@@ -165,12 +165,12 @@ test('after some attempts without an answer, further webhooks of the endpoint wa
   answer = TIMEOUT;
   const [id, other] = await events('signup_started', 'approved');
   for (let count = 0; count < 3; count++) await worker.resendWebhook(id);
-  const { message, delayMs } = await failureOf(worker.sendWebhook({ webhookId: other!, hasSuccessor: false }));
+  const { message, delayMs } = await failureOf(worker.sendWebhook(other!));
   expect(message).toBe('the endpoint has not answered several attempts in a row');
   expect(delayMs).toBeGreaterThan(50_000);
   answer = OK;
   await worker.resendWebhook(id);
-  expect(await worker.sendWebhook({ webhookId: other!, hasSuccessor: false })).toBe('delivered');
+  expect(await worker.sendWebhook(other!)).toBe('delivered');
 });
 
 test('an event older than four days no longer waits for its endpoint', async () => {
@@ -179,20 +179,18 @@ test('an event older than four days no longer waits for its endpoint', async () 
   const [id, old] = await events('signup_started', 'approved');
   for (let count = 0; count < 3; count++) await worker.resendWebhook(id);
   await database.db.query(`update webhook_event set created_at = now() - interval '5 days' where id = $1`, [old]);
-  expect((await failureOf(worker.sendWebhook({ webhookId: old!, hasSuccessor: false }))).message).toBe(
-    'attempt 1: timeout',
-  );
+  expect((await failureOf(worker.sendWebhook(old!))).message).toBe('attempt 1: timeout');
 });
 
 test('a webhook whose URL was removed, or has answered 410, ends without an attempt, and a resend sends nothing', async () => {
   const worker = createWorker();
   const [id, other] = await events('signup_started', 'approved');
   answer = GONE;
-  expect(await worker.sendWebhook({ webhookId: id, hasSuccessor: true })).toBe('disabled');
-  expect(await worker.sendWebhook({ webhookId: other!, hasSuccessor: false })).toBe('disabled');
+  expect(await worker.sendWebhook(id)).toBe('disabled');
+  expect(await worker.sendWebhook(other!)).toBe('disabled');
   const [removed] = await events('signup_started');
   await database.db.query('update orders set webhook_url = null');
-  expect(await worker.sendWebhook({ webhookId: removed, hasSuccessor: false })).toBe('disabled');
+  expect(await worker.sendWebhook(removed)).toBe('disabled');
   await worker.resendWebhook(removed);
   expect(sent).toEqual([id]);
   expect(ended()).toEqual([id, other, removed]);
@@ -215,10 +213,10 @@ test('a delivery that finds no free slot of its seller leaves the probe of the e
   const running = worker.resendWebhook(id);
   await until(() => sent.length === 4, 'the attempt has begun');
   await setUrl(url!);
-  const { message } = await failureOf(worker.sendWebhook({ webhookId: other!, hasSuccessor: false }));
+  const { message } = await failureOf(worker.sendWebhook(other!));
   expect(message).toBe('the seller has as many attempts running as it may have');
   finish(OK);
   await running;
   answer = OK;
-  expect(await worker.sendWebhook({ webhookId: other!, hasSuccessor: false })).toBe('delivered');
+  expect(await worker.sendWebhook(other!)).toBe('delivered');
 });
