@@ -48,8 +48,8 @@ const LAYERS = {
   db: ['domain', 'contracts', 'encryption', 'postgres'],
   // What it measures calls it. It knows senders by type, to wrap them.
   telemetry: ['domain', 'db', 'messages', 'postgres', 'package', 'webhooks:type'],
-  webhooks: ['domain', 'contracts', 'encryption', 'db', 'postgres'],
-  activities: ['domain', 'contracts', 'db', 'postgres', 'webhooks', 'telemetry', 'mail', 'messages'],
+  webhooks: ['domain'],
+  activities: ['domain', 'contracts', 'encryption', 'db', 'postgres', 'webhooks', 'telemetry', 'mail', 'messages'],
   messages: ['domain'],
   workflows: ['domain', 'activities:type', 'messages'],
   calls: ['domain', 'telemetry'],
@@ -99,7 +99,7 @@ const LAYERS = {
   html: [],
   // The seller's page: the use cases, as the API has them.
   portal: ['domain', 'contracts', 'postgres', 'html', 'orders'],
-  mail: ['html', 'postgres'],
+  mail: ['domain:type', 'html', 'postgres'],
   providers: ['checkout', 'config:type', 'postgres:type'],
   cli: [
     ...['domain', 'contracts', 'encryption', 'db', 'postgres', 'webhooks', 'telemetry', 'calls', 'temporal', 'orders'],

@@ -1,11 +1,11 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { toStatusWebhook } from '../src/contracts/webhook-mapper';
+import { toStatusWebhook } from '../src/contracts/order-mapper';
 import { findOrder } from '../src/db/find-orders';
 import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';
 import { type Refusal, insertRefusal, markRowBehind, commitChange } from '../src/db/save-order';
-import { type WebhookRef, findPendingWebhooks } from '../src/db/webhook-events';
+import { findPendingWebhooks } from '../src/db/webhook-events';
 import {
   type Order,
   type OrderChange,
@@ -15,12 +15,12 @@ import {
   stateOf,
 } from '../src/domain/order';
 import type { RequestContext } from '../src/domain/request-context';
-import type { WebhookSelection } from '../src/domain/webhook';
+import type { WebhookRef, WebhookSelection } from '../src/domain/webhook';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChange, reportRefusedSignal } from '../src/telemetry/report';
 import { ROW_BEHIND, ROW_CHANGED } from '../workflows/messages';
 
-export interface OrderActivityOptions {
+interface OrderActivityOptions {
   db: Db;
   checkoutBaseUrl: string;
   log: Logger;
@@ -46,7 +46,6 @@ interface SaveRequest {
   context: RequestContext | undefined;
 }
 
-export type { WebhookRef };
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
 /** Reads and writes of an order's row, and resends of many webhooks. Each is safe to repeat. */

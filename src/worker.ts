@@ -72,10 +72,11 @@ export async function startWorker(
   const calls = createTemporalCalls(client);
   const workflows = createOrderWorkflows(client, config, calls);
   const queues = config.workerQueues.filter((queue) => queue !== 'checkout' || hasCheckout(config));
-  const workers = await createWorkers(config, queues, {
-    target: { connection, namespace: client.options.namespace },
-    ...{ db, sender, workflows, log },
-  });
+  const mails = mailAccountsOf(config);
+  // One mailer for both queues: it limits the mails of this process.
+  const parts = { db, sender, workflows, log, mails, sendMail: createMailer(config, db, log) };
+  const target = { connection, namespace: client.options.namespace };
+  const workers = await Promise.all(queues.map((queue) => createTaskWorker(queue, config, target, parts)));
   const runs = workers.map((worker) => worker.run());
   let isStopping = false;
   const failed = new Promise<never>((_, reject) => {
@@ -89,20 +90,12 @@ export async function startWorker(
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
   const { background } = config;
   const stopOrderJobs = queues.includes('orders')
-    ? startBackgroundJobs({
-        db,
-        workflows,
-        log,
-        ...background,
-        oldData: oldData(config),
-        mails: mailAccountsOf(config),
-      })
+    ? startBackgroundJobs({ ...background, db, workflows, log, mails, oldData: oldData(config) })
     : () => Promise.resolve();
   const stopCheckoutJobs = queues.includes('checkout')
     ? startCheckoutJobs({
         ...{ db, log, workflows: createCheckoutWorkflows(client, config, calls) },
-        payments: paymentProvidersOf(config, db),
-        mails: mailAccountsOf(config),
+        ...{ payments: paymentProvidersOf(config, db), mails },
         intervalMs: 4 * background.intervalMs,
       })
     : () => Promise.resolve();
@@ -175,24 +168,22 @@ const oldData = ({ retention, hostedCheckout }: Config): OldData[] => [
   ...oldCheckoutDataOf({ ...retention, ...hostedCheckout }),
 ];
 
-/** A worker for each task queue that this process serves. */
-function createWorkers(
+interface Parts {
+  db: Db;
+  sender: WebhookSender;
+  workflows: OrderWorkflows;
+  log: Logger;
+  mails: MailAccounts;
+  sendMail: SendMail;
+}
+
+function createTaskWorker(
+  queue: string,
   config: Config,
-  queues: readonly string[],
-  {
-    target,
-    db,
-    sender,
-    workflows,
-    log,
-  }: {
-    target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection };
-    db: Db;
-    sender: WebhookSender;
-    workflows: OrderWorkflows;
-    log: Logger;
-  },
-): Promise<Worker[]> {
+  target: Pick<WorkerOptions, 'connection' | 'namespace'>,
+  parts: Parts,
+): Promise<Worker> {
+  const { db, sender, workflows, log, mails, sendMail } = parts;
   const options = {
     ...target,
     interceptors: { activity: [receiveRequestContext, ...(tracing ? [tracing.traceActivities] : [])] },
@@ -200,8 +191,6 @@ function createWorkers(
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   };
-  // One for both queues: it limits the mails of this process.
-  const mail = { mails: mailAccountsOf(config), sendMail: createMailer(config, db, log) };
   const create = {
     orders: () =>
       Worker.create({
@@ -214,7 +203,7 @@ function createWorkers(
             requestResend: (webhook) => requestResend({ db, workflows }, webhook),
           }),
           ...createNoticeActivities({
-            ...{ db, ...mail },
+            ...{ db, mails, sendMail },
             contactOf: async (sellerId) => (await findBranding(db, sellerId)).contactEmail,
             docsUrl: `${config.api.publicUrl ?? config.checkoutBaseUrl}/docs/webhooks/`,
           }),
@@ -244,21 +233,16 @@ function createWorkers(
         ...options,
         taskQueue: CHECKOUT_TASK_QUEUE,
         workflowBundle: { codePath: WORKFLOW_BUNDLES.checkout },
-        activities: checkoutActivities(config, { db, workflows, mail, log }),
+        activities: checkoutActivities(config, parts),
         maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
       }),
   };
-  return Promise.all(queues.map((queue) => create[queue as keyof typeof create]()));
+  return create[queue as keyof typeof create]();
 }
 
 function checkoutActivities(
   config: Config,
-  {
-    db,
-    workflows,
-    mail,
-    log,
-  }: { db: Db; workflows: OrderWorkflows; mail: { mails: MailAccounts; sendMail: SendMail }; log: Logger },
+  { db, workflows, log, mails, sendMail }: Parts,
 ): CheckoutActivities & MailActivities {
   const lenders = lendersOf(config);
   const payments = guardPayments(paymentProvidersOf(config, db), { log });
@@ -273,7 +257,7 @@ function checkoutActivities(
       lenderSettlements: guardSettlements(lenders, log),
     }),
     ...createMailActivities({
-      ...{ db, core, checkoutBaseUrl, ...mail },
+      ...{ db, core, checkoutBaseUrl, mails, sendMail },
       readCheckout: (link) => readCheckout({ db, core, payments, hasLiveLender: live !== undefined }, link),
       providerDetailsOf: createProviderDetails(
         checkoutBaseUrl,

@@ -6,10 +6,10 @@ import {
   isCancellation,
   proxyActivities,
 } from '@temporalio/workflow';
-import type { WebhookRef } from '../activities/order-activities';
 import type { WebhookActivities } from '../activities/webhook-activities';
 import { type OrderChange, isStatusChange } from '../src/domain/order';
 import { isUuid } from '../src/domain/text';
+import type { WebhookRef } from '../src/domain/webhook';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 const { sendWebhook, resendWebhook } = proxyActivities<WebhookActivities>({
@@ -71,9 +71,7 @@ export class Deliveries {
     const options = { summary: `webhook ${sequence}: ${event}` };
     this.call = new CancellationScope();
     try {
-      await this.call.run(() =>
-        sendWebhook.executeWithOptions(options, [{ webhookId: id, hasSuccessor: this.pending.length > 1 }]),
-      );
+      await this.call.run(() => sendWebhook.executeWithOptions(options, [id]));
       return true;
     } catch (error) {
       // The second: an attempt was being made, and failed.

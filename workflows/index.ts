@@ -1,3 +1,2 @@
-export { endpointNoticeWorkflow } from './endpoint-notice-workflow';
 export { orderWorkflow } from './order-workflow';
 export { resendWebhooksWorkflow } from './resend-webhooks-workflow';

@@ -1,7 +1,7 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import { createLookup } from '../concurrency';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/fields';
-import { isProblem, Problem } from '../contracts/problem';
+import { isProblem, Problem, unavailable } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { type Caller, type Seller, findCaller } from '../db/sellers';
 import { isUuid } from '../domain/text';
@@ -114,9 +114,7 @@ export function sellerOf(ctx: Context): Seller {
 
 /** While Postgres does not answer, callers get a 503 soon, and do not pile up. */
 const MAX_WAIT_MS = 3000;
-const TOO_MANY = new Problem('service_unavailable', 'Too many keys are looked up. Nothing changed.', {
-  retryAfterS: 5,
-});
+const TOO_MANY = unavailable('Too many keys are looked up. Nothing changed.');
 
 /** Creates a function that finds the owner of a key. Most requests of a shop cost no query. */
 export const createCallerLookup = (db: Db) => createLookup((key) => findCaller(db, key), MAX_WAIT_MS, TOO_MANY);

@@ -1,6 +1,6 @@
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { limitPerKey } from '../concurrency';
-import { Problem } from '../contracts/problem';
+import { unavailable } from '../contracts/problem';
 import { sellerOf } from './authenticate';
 import type { Context, Next } from './context';
 
@@ -10,11 +10,7 @@ import type { Context, Next } from './context';
  */
 export const CLIENT_GONE = 499;
 
-const TOO_MANY = new Problem(
-  'service_unavailable',
-  'Too many such calls of this account are running. Nothing changed.',
-  { retryAfterS: 5 },
-);
+const TOO_MANY = unavailable('Too many such calls of this account are running. Nothing changed.');
 
 type Call = Pick<Context, 'method' | 'socket' | 'status' | 'body'>;
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Middleware } from 'koa';
-import { Problem, PROBLEM_TYPE } from '../contracts/problem';
+import { Problem, PROBLEM_TYPE, unavailable } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import type { State } from './context';
 
@@ -39,7 +39,7 @@ function toProblem(error: unknown, readOnly: boolean): Problem {
     const detail = readOnly
       ? 'The database is unavailable. Nothing changed. Repeating the call is safe.'
       : 'The database is unavailable, and the outcome is unknown. Repeating the same call is safe.';
-    return new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
+    return unavailable(detail, error);
   }
   return new Problem('internal_error', undefined, { cause: error });
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { TimelineEntryBody } from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
-import type { BreakerOptions } from '../domain/webhook-endpoint';
+import type { BreakerOptions } from '../domain/webhook';
 import { describeTimeline } from '../orders/timeline';
 import { type Row, print, wantsJson } from './output';
 

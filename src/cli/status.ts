@@ -9,7 +9,7 @@ import { type PaymentBacklog, readPaymentBacklog } from '../checkout/db/payments
 import type { Lenders } from '../checkout/lender/lender';
 import { countLiveSellers } from '../db/sellers';
 import { findWebhooks } from '../db/find-webhooks';
-import { originOf } from '../domain/webhook-endpoint';
+import { originOf } from '../domain/webhook';
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { schemaVersion, assertSchemaIsCurrent } from '../db/migrations';
 import { type Db, assertWritable, serverVersion } from '../db/pool';

@@ -6,17 +6,11 @@ import {
   DEFAULT_OVERLAP_SECONDS,
   MAX_OVERLAP_SECONDS,
 } from '../contracts/webhook-request-schemas';
-import {
-  type ListedWebhook,
-  type WebhookFilter,
-  countWebhooksToResend,
-  findWebhook,
-  findWebhooks,
-} from '../db/find-webhooks';
+import { type ListedWebhook, countWebhooksToResend, findWebhook, findWebhooks } from '../db/find-webhooks';
 import { isProblem } from '../contracts/problem';
 import type { WebhookEventBody } from '../contracts/webhook-schemas';
 import { formatPence } from '../domain/money';
-import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
+import { WEBHOOK_STATES, type WebhookSelection, type WebhookState } from '../domain/webhook';
 import { retrieveWebhookEndpoint, rotateSecret, setWebhookEndpoint } from '../orders/webhook-endpoint';
 import { describeWebhooks, requestResend, requireContent } from '../orders/webhooks';
 import { checkWebhookUrl } from '../webhooks/webhook-url';
@@ -122,9 +116,9 @@ function addEndpoint(endpoint: Command, services: Services): void {
 const describing = ({ db }: Services) => ({ db: db(), breaker: CONSTANTS.webhookBreaker });
 
 /** The endpoint as one cell. */
-const toRow = ({ endpoint, ...webhook }: WebhookEventBody): Row => ({
+const toRow = ({ endpoint, url, ...webhook }: WebhookEventBody): Row => ({
   ...webhook,
-  endpoint: endpoint && `${endpoint.origin} ${endpoint.state ?? ''}`.trim(),
+  endpoint: endpoint && `${url} ${endpoint.state ?? ''}`.trim(),
 });
 
 function addRotate(secrets: Command, services: Services): void {
@@ -161,7 +155,7 @@ function addFilter(command: Command, note?: string): Command {
 const toFilter = async (
   services: Services,
   { seller, state, order, since, until }: FilterOptions,
-): Promise<WebhookFilter> => ({
+): Promise<WebhookSelection> => ({
   sellerId: seller,
   state,
   orderIds: order === undefined ? undefined : await requireOrderIds(services, order),

@@ -1,4 +1,4 @@
-import { STANDARD_SCHEDULE } from '../domain/retry-schedule';
+import { STANDARD_SCHEDULE } from '../domain/webhook';
 import { MINUTE, SECOND } from './setting';
 
 /** What no installation needs to change, in the shape of the configuration. Tests change some of it. */

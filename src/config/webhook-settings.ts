@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STANDARD_SCHEDULE } from '../domain/retry-schedule';
+import { STANDARD_SCHEDULE } from '../domain/webhook';
 import { SECOND, flag, integer, setting } from './setting';
 
 const STANDARD_DELAYS = STANDARD_SCHEDULE.delaysMs.map((ms) => ms / SECOND).join(',');

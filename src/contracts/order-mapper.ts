@@ -1,8 +1,20 @@
+import { createHash } from 'node:crypto';
 import { penceToPounds } from '../domain/money';
-import { type Order, type OrderFacts, PAYMENT_TERMS, type Pricing, settlementOf } from '../domain/order';
-import { withOrderId } from '../domain/redirect-url';
+import {
+  type Order,
+  type OrderChange,
+  type OrderFacts,
+  PAYMENT_TERMS,
+  type Pricing,
+  isStatusChange,
+  sequenceOf,
+  settlementOf,
+  withChange,
+} from '../domain/order';
+import { withOrderId } from '../domain/web-url';
 import type { CreatedOrderBody, OrderBody, PricingBody } from './order-schemas';
 import type { CreateOrderRequest } from './request-schemas';
+import type { OrderStatusChanged } from './webhook-schemas';
 
 export function orderUrl(order: Pick<OrderFacts, 'payLinkId'>, checkoutBaseUrl: string): string {
   return `${checkoutBaseUrl}/pay/${order.payLinkId}/`;
@@ -86,6 +98,54 @@ export function toOrderBody(order: Order, checkoutBaseUrl: string): OrderBody {
     ...(order.paymentTerm !== null && { payment_term: order.paymentTerm }),
     ...(order.source !== null && { source: order.source }),
     ...(order.metaData !== null && { meta_data: order.metaData }),
+  };
+}
+
+/** The webhook for one status change: its body is fixed here and never built again. */
+export interface StatusWebhook {
+  id: string;
+  sequence: number;
+  /** The exact text that is signed and sent. */
+  body: string;
+}
+
+/**
+ * The webhook for a change. It shows the order as the change leaves it.
+ * @param order before the change
+ * @returns undefined if the status stays the same
+ */
+export function toStatusWebhook(order: Order, change: OrderChange, checkoutBaseUrl: string): StatusWebhook | undefined {
+  if (!isStatusChange(change)) return undefined;
+  const after = withChange(order, change);
+  const sequence = sequenceOf(after.changes, change);
+  const body = JSON.stringify(toOrderStatusChanged(change, toOrderBody(after, checkoutBaseUrl), sequence));
+  return { id: webhookId(order.id, sequence, body), sequence, body };
+}
+
+/**
+ * A UUID of version 8 (RFC 9562, 5.8) made from the content: a webhook that a restored backup has lost gets the same id
+ * again, and one with other content another id.
+ */
+function webhookId(orderId: string, sequence: number, body: string): string {
+  const hex = createHash('sha256').update(`${orderId}:${sequence}:${body}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  );
+}
+
+/** @param change a status change, so its `from` is not null */
+export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequence: number): OrderStatusChanged {
+  return {
+    type: 'order.status_changed',
+    timestamp: change.at,
+    data: {
+      order,
+      previous_status: change.from ?? change.to,
+      event: change.event,
+      sequence,
+      actor: change.actor,
+      reason: change.reason,
+    },
   };
 }
 

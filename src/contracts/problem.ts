@@ -102,6 +102,11 @@ export function exampleOf(code: ProblemCode): Problem {
   return new Problem(code, undefined, { errors, members });
 }
 
+/** A 503, after which the caller may repeat the call. @param detail what has changed, and whether repeating it is safe */
+export function unavailable(detail: string, cause?: unknown): Problem {
+  return new Problem('service_unavailable', detail, { retryAfterS: 5, cause });
+}
+
 export function isProblem(error: unknown, code: ProblemCode): error is Problem {
   return error instanceof Problem && error.code === code;
 }

@@ -1,57 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { AttemptError, AttemptResult } from '../domain/webhook';
-import { type Order, type OrderChange, isStatusChange, sequenceOf, withChange } from '../domain/order';
-import { toOrderBody } from './order-mapper';
-import type { OrderBody } from './order-schemas';
-import type { OrderStatusChanged, WebhookTest } from './webhook-schemas';
-
-/** The webhook for one status change: its body is fixed here and never built again. */
-export interface StatusWebhook {
-  id: string;
-  sequence: number;
-  /** The exact text that is signed and sent. */
-  body: string;
-}
-
-/**
- * The webhook for a change. It shows the order as the change leaves it.
- * @param order before the change
- * @returns undefined if the status stays the same
- */
-export function toStatusWebhook(order: Order, change: OrderChange, checkoutBaseUrl: string): StatusWebhook | undefined {
-  if (!isStatusChange(change)) return undefined;
-  const after = withChange(order, change);
-  const sequence = sequenceOf(after.changes, change);
-  const body = JSON.stringify(toOrderStatusChanged(change, toOrderBody(after, checkoutBaseUrl), sequence));
-  return { id: webhookId(order.id, sequence, body), sequence, body };
-}
-
-/**
- * A UUID of version 8 (RFC 9562, 5.8) made from the content: a webhook that a restored backup has lost gets the same id
- * again, and one with other content another id.
- */
-function webhookId(orderId: string, sequence: number, body: string): string {
-  const hex = createHash('sha256').update(`${orderId}:${sequence}:${body}`).digest('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
-    '-',
-  );
-}
-
-/** @param change a status change, so its `from` is not null */
-export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequence: number): OrderStatusChanged {
-  return {
-    type: 'order.status_changed',
-    timestamp: change.at,
-    data: {
-      order,
-      previous_status: change.from ?? change.to,
-      event: change.event,
-      sequence,
-      actor: change.actor,
-      reason: change.reason,
-    },
-  };
-}
+import type { WebhookTest } from './webhook-schemas';
 
 export function toWebhookTest(seller: { id: string; name: string }, createdAt: string): WebhookTest {
   return {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { ATTEMPT_ERRORS, WEBHOOK_STATES } from '../domain/webhook';
-import { ENDPOINT_STATES } from '../domain/webhook-endpoint';
+import { ATTEMPT_ERRORS, WEBHOOK_STATES, ENDPOINT_STATES } from '../domain/webhook';
 import {
   anyOf,
   orderId,
@@ -74,9 +73,11 @@ export const webhookEndpointSchema = z
   .meta({ id: 'WebhookEndpoint', description: 'An endpoint: the origin of your webhook URLs' });
 export type WebhookEndpointBody = z.infer<typeof webhookEndpointSchema>;
 
-const endpoint = webhookEndpointSchema
-  .nullable()
-  .meta({ description: 'Where the webhook goes now; null if neither the order nor the account has a URL' });
+const url = text(
+  'Where the webhook goes now; null if neither the order nor the account has a URL',
+  'https://shop.example/hooks',
+).nullable();
+const endpoint = webhookEndpointSchema.nullable().meta({ description: 'The endpoint of `url`; null if that is null' });
 
 export const webhookEventSchema = z
   .object({
@@ -90,6 +91,7 @@ export const webhookEventSchema = z
     created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
     next_attempt_at: nextAttempt,
     last_error: lastError,
+    url,
     endpoint,
     content_deleted_at: contentDeletedAt,
   })
@@ -192,6 +194,7 @@ const timelineWebhook = z
     state: webhookState,
     next_attempt_at: nextAttempt,
     last_error: lastError,
+    url,
     endpoint,
     content_deleted_at: contentDeletedAt,
   })

@@ -1,8 +1,6 @@
+import type { EndpointTurn } from '../domain/webhook';
 import { type AttemptFailure, type WebhookEndpoint, calledOrigins } from './webhook-endpoints';
 import type { DbClient } from './pool';
-
-/** `failing`: no webhook was accepted for an hour. `exhausted`: a webhook is not retried any more. `answering`: again. */
-export type EndpointTurn = 'failing' | 'exhausted' | 'answering';
 
 export type EndpointKey = Pick<WebhookEndpoint, 'sellerId' | 'origin'>;
 
@@ -18,10 +16,7 @@ export interface EndpointNotice extends EndpointKey {
 }
 
 /** The accounts whose contacts can be written to. */
-interface Accounts {
-  sandbox: boolean;
-  live: boolean;
-}
+type Accounts = Record<'sandbox' | 'live', boolean>;
 
 /** SQL: attempts at an endpoint `o` in a state `s`, each time one look-up in an index. */
 const ATTEMPTS = 'webhook_attempt where seller_id = o.seller_id and origin = o.origin and endpoint_state = s.state';

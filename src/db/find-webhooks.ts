@@ -35,20 +35,8 @@ const COLUMNS = `e.id, e.order_id as "orderId", e.seller_id as "sellerId", o.ref
 
 const FROM = 'webhook_event e join orders o on o.id = e.order_id join seller s on s.id = e.seller_id';
 
-export interface WebhookFilter {
-  sellerId?: string | undefined;
-  state?: WebhookState | undefined;
-  orderIds?: readonly string[] | undefined;
-  /** ISO 8601, inclusive. */
-  since?: string | undefined;
-  /** ISO 8601, exclusive. */
-  until?: string | undefined;
-  /** A webhook id: the list continues after this webhook. */
-  after?: string | undefined;
-}
-
 /** Lists webhooks, newest first. Webhooks that are created between two pages do not shift the pages. */
-export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: number): Promise<ListedWebhook[]> {
+export async function findWebhooks(db: DbClient, filter: WebhookSelection, limit: number): Promise<ListedWebhook[]> {
   const { sellerId, state, orderIds, since, until, after } = filter;
   const { rows } = await db.query<ListedRow>(
     `select ${COLUMNS} from ${FROM}

@@ -1,5 +1,5 @@
 import type { CreatedOrderBody } from '../contracts/order-schemas';
-import type { StatusWebhook } from '../contracts/webhook-mapper';
+import type { StatusWebhook } from '../contracts/order-mapper';
 import { type Order, type OrderChange, type OrderFacts, type Settlement, creation, stateOf } from '../domain/order';
 import type { RequestContext } from '../domain/request-context';
 import { CHANGE_COLUMNS, FACT_COLUMNS } from './find-orders';
@@ -62,6 +62,24 @@ export async function insertOrder(
   });
   const [dated] = rows;
   return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt), settlement: null };
+}
+
+/** The response to a request with an Idempotency-Key, and the digest of that request. */
+interface StoredResponse {
+  requestDigest: Buffer;
+  response: CreatedOrderBody;
+}
+
+export async function findIdempotencyKey(
+  db: DbClient,
+  sellerId: string,
+  key: string,
+): Promise<StoredResponse | undefined> {
+  const { rows } = await db.query<StoredResponse>(
+    'select request_digest as "requestDigest", response from idempotency_key where seller_id = $1 and key = $2',
+    [sellerId, key],
+  );
+  return rows[0];
 }
 
 /** Deletes the start requests of orders whose workflows are started. */

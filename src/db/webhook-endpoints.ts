@@ -1,5 +1,10 @@
-import type { AttemptResult } from '../domain/webhook';
-import { type AccountAddress, type BreakerOptions, type EndpointState, probeDelayMs } from '../domain/webhook-endpoint';
+import {
+  type AttemptResult,
+  type AccountAddress,
+  type BreakerOptions,
+  type EndpointState,
+  probeDelayMs,
+} from '../domain/webhook';
 import type { DbClient } from './pool';
 
 export type AttemptFailure = Pick<AttemptResult, 'status' | 'error' | 'errorDetail'>;

@@ -1,14 +1,14 @@
-import type { AttemptResult, WebhookState } from '../domain/webhook';
-import { endpointStateOf, originOf, webhookUrlOf } from '../domain/webhook-endpoint';
+import {
+  type AttemptResult,
+  type WebhookRef,
+  type WebhookState,
+  endpointStateOf,
+  originOf,
+  webhookUrlOf,
+} from '../domain/webhook';
 import type { DbClient } from './pool';
 import { type EncryptedCredentials, credentialsOf } from './secrets';
 import { statement } from './statement';
-
-/** The parts of an event by which an order's workflow refers to it. */
-export interface WebhookRef {
-  id: string;
-  sequence: number;
-}
 
 /** An order's pending webhooks, in the order in which they are sent. */
 export async function findPendingWebhooks(db: DbClient, orderId: string): Promise<WebhookRef[]> {
@@ -63,6 +63,8 @@ export interface WebhookEvent extends WebhookRef, EncryptedCredentials, Address 
   ageMs: number;
   /** Of the last attempt of the schedule, such as `HTTP 500`; null before the first. */
   lastResult: string | null;
+  /** True if a later event of the order waits for this one. */
+  hasSuccessor: boolean;
   /** The time by the clock of Postgres. */
   readAt: Date;
   /** The request that made the change. */
@@ -78,6 +80,7 @@ export async function findWebhookEvent(db: DbClient, webhookId: string): Promise
     name: 'find_webhook_event',
     text: `select e.id, e.sequence, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
        e.state, ${ADDRESS_COLUMNS}, e.steps, ${ms('e.next_attempt_at - now()')} as "waitMs", ${ms('now() - last.at')} as "waitedMs", last.result as "lastResult",
+       exists (select from webhook_event n where n.order_id = e.order_id and n.state = 'pending' and n.sequence > e.sequence) as "hasSuccessor",
        ${ms('now() - e.created_at')} as "ageMs", now() as "readAt", e.request_id as "requestId", e.traceparent,
        ${credentialsOf('e.seller_id')}
      from webhook_event e join orders o on o.id = e.order_id join seller s on s.id = e.seller_id

@@ -1,9 +1,9 @@
+import type { EndpointTurn } from '../domain/webhook';
 import type { MailContent } from './render-mail';
 
 /** What the contact of a seller is told of an endpoint. */
-export interface EndpointNews {
-  /** `failing`: for an hour. `exhausted`: a webhook is not retried any more. `answering`: again. */
-  turn: 'failing' | 'exhausted' | 'answering';
+interface EndpointNews {
+  turn: EndpointTurn;
   sellerName: string;
   sandbox: boolean;
   origin: string;
@@ -20,7 +20,7 @@ const WAITING =
   'Webhooks are repeated for days, and orders do not wait for them. When your server accepts webhooks again, those that are ' +
   'still waiting arrive by themselves. Resend those that are no longer repeated, on your webhooks page or through the API.';
 
-const TEXTS: Record<EndpointNews['turn'], (news: EndpointNews) => Pick<MailContent, 'subject' | 'parts'>> = {
+const TEXTS: Record<EndpointTurn, (news: EndpointNews) => Pick<MailContent, 'subject' | 'parts'>> = {
   failing: ({ origin, at, lastError }) => ({
     subject: `Webhooks to ${origin} have failed for an hour`,
     parts: [`No webhook to ${origin} has been accepted since ${when(at)}. ${lastError}`, WAITING],

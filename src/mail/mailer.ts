@@ -1,15 +1,28 @@
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
-import type { Db } from '../db/pool';
-import type { Mail } from './mail';
-import { keepMail } from './sandbox-mails';
+import type { Db, DbClient } from '../db/pool';
 
 /** Mails that a process sends at the same time: a slow mail server must not fill the slots of the worker. */
 const MAILS_AT_ONCE = 10;
 const CONNECT_MS = 10_000;
 /** Without any answer of the mail server. */
 const SILENT_MS = 20_000;
+
+interface Mail {
+  /** Names the event that the mail is about. A repeat has the same Message-ID. */
+  id: string;
+  account: { sellerId: string; sandbox: boolean };
+  /** The order that the mail is about, if it is about one. */
+  orderId?: string;
+  /** Whom the reader knows. */
+  fromName: string;
+  to: string;
+  replyTo?: string | null;
+  subject: string;
+  text: string;
+  html: string;
+}
 
 /** By the kind of account. */
 export interface MailAccounts {
@@ -96,4 +109,31 @@ function describe(error: unknown): string {
 function isRefusal(error: unknown): boolean {
   const { command, responseCode = 0 } = error as SmtpError;
   return command === 'RCPT TO' && responseCode >= 500;
+}
+
+/** A mail of a sandbox account, which was kept instead of sent. */
+export interface SandboxMail extends Pick<Mail, 'id' | 'fromName' | 'to' | 'subject' | 'text' | 'html'> {
+  at: Date;
+}
+
+const COLUMNS = 'id, at, from_name as "fromName", mail_to as "to", subject, text, html';
+
+/** Keeps a mail, once, and deletes those older than a week. */
+async function keepMail(db: DbClient, mail: Mail): Promise<void> {
+  const { id, account, orderId, fromName, to, subject, text, html } = mail;
+  await db.query(
+    `with deleted as (delete from sandbox_mail where at < now() - interval '7 days')
+     insert into sandbox_mail (id, seller_id, order_id, from_name, mail_to, subject, text, html)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (id) do nothing`,
+    [id, account.sellerId, orderId, fromName, to, subject, text, html],
+  );
+}
+
+/** The newest mails, or the one with an id. */
+export async function findSandboxMails(db: DbClient, id?: string): Promise<SandboxMail[]> {
+  const { rows } = await db.query<SandboxMail>(
+    `select ${COLUMNS} from sandbox_mail where $1::text is null or id = $1 order by at desc, id limit 50`,
+    [id],
+  );
+  return rows;
 }

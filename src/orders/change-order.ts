@@ -1,4 +1,4 @@
-import { Problem } from '../contracts/problem';
+import { Problem, unavailable } from '../contracts/problem';
 import { type StoredOrder, findOrder } from '../db/find-orders';
 import {
   type ChangeRequest,
@@ -41,7 +41,7 @@ export async function changeOrder(
       // A save of a run that has closed may still arrive.
       mayHaveChanged ||= !(error instanceof NothingChanged);
       const isAnswered = error instanceof ChangeRefused || error instanceof RunClosed;
-      if (!isAnswered || !isFirst) throw unavailable(error, mayHaveChanged);
+      if (!isAnswered || !isFirst) throw notChanged(error, mayHaveChanged);
     }
     row = (await findOrder(db, row.id)) ?? row;
   }
@@ -71,7 +71,7 @@ export function versionDiffers(version: number): Problem {
   );
 }
 
-function unavailable(cause: unknown, mayHaveChanged: boolean): Problem {
+function notChanged(cause: unknown, mayHaveChanged: boolean): Problem {
   const reason =
     cause instanceof TooManyChanges
       ? "Too many changes of this seller's orders are running."
@@ -79,7 +79,7 @@ function unavailable(cause: unknown, mayHaveChanged: boolean): Problem {
   const outcome = mayHaveChanged
     ? 'The outcome is unknown: the change may still be made.'
     : `${reason} Nothing changed.`;
-  return new Problem('service_unavailable', `${outcome} Repeating the same call is safe.`, { retryAfterS: 5, cause });
+  return unavailable(`${outcome} Repeating the same call is safe.`, cause);
 }
 
 function refused({ event }: ChangeRequest, status: OrderStatus): Problem {

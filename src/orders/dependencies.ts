@@ -3,7 +3,7 @@ import type { OrderRules } from '../contracts/fields';
 import type { RepaymentExampleBody } from '../contracts/order-schemas';
 import type { Db } from '../db/pool';
 import type { Order, OrderState } from '../domain/order';
-import type { BreakerOptions } from '../domain/webhook-endpoint';
+import type { BreakerOptions } from '../domain/webhook';
 import type { KeyRing } from '../encryption/key-ring';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 import type { Quotas } from './quotas';

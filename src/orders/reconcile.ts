@@ -1,4 +1,4 @@
-import { toStatusWebhook } from '../contracts/webhook-mapper';
+import { toStatusWebhook } from '../contracts/order-mapper';
 import { type StoredOrder, FIRST_ID, findLeftToDo, findOrder, findOrdersById, isLeftToDo } from '../db/find-orders';
 import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';

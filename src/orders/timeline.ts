@@ -76,8 +76,8 @@ function toTimelineEntryBody(
 
 function toTimelineWebhook(webhook: WebhookEventBody | undefined) {
   if (!webhook) return null;
-  const { id, sequence, state, next_attempt_at, last_error, endpoint, content_deleted_at } = webhook;
-  return { id, sequence, state, next_attempt_at, last_error, endpoint, content_deleted_at };
+  const { id, sequence, state, next_attempt_at, last_error, url, endpoint, content_deleted_at } = webhook;
+  return { id, sequence, state, next_attempt_at, last_error, url, endpoint, content_deleted_at };
 }
 
 /** Postgres writes times into JSON in its own time zone. */

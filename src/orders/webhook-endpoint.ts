@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Problem } from '../contracts/problem';
+import { Problem, unavailable } from '../contracts/problem';
 import { toAttemptFields } from '../contracts/webhook-mapper';
 import type { AccountAddressRequest, WebhookHeadersRequest } from '../contracts/webhook-request-schemas';
 import type {
@@ -117,8 +117,4 @@ export async function testWebhook(deps: OrderDependencies, sellerId: string, url
     ...toAttemptFields(attempt),
     request_body: attempt.body,
   };
-}
-
-function unavailable(detail: string, cause: unknown): Problem {
-  return new Problem('service_unavailable', detail, { retryAfterS: 5, cause });
 }

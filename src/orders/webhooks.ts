@@ -1,4 +1,4 @@
-import { Problem } from '../contracts/problem';
+import { Problem, unavailable } from '../contracts/problem';
 import type { ResendWebhooksRequest, WebhookListQuery } from '../contracts/webhook-request-schemas';
 import { describeFailure } from '../contracts/webhook-mapper';
 import type {
@@ -13,7 +13,7 @@ import { findWebhook, findWebhooks, type ListedWebhook } from '../db/find-webhoo
 import type { Db } from '../db/pool';
 import { findCredentials } from '../db/secrets';
 import { type WebhookEndpoint, findEndpoints } from '../db/webhook-endpoints';
-import { originOf } from '../domain/webhook-endpoint';
+import { originOf } from '../domain/webhook';
 import { AlreadyRunning } from '../temporal/order-workflow-client';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
@@ -138,12 +138,8 @@ export async function resendWebhooks(
   return { state: state ?? null, order_id: orderId ?? null, created_from: since ?? null, created_before: until };
 }
 
-function resendNotRequested(cause: unknown): Problem {
-  return new Problem('service_unavailable', 'The resend could not be requested. Repeating the call is safe.', {
-    retryAfterS: 5,
-    cause,
-  });
-}
+const resendNotRequested = (cause: unknown): Problem =>
+  unavailable('The resend could not be requested. Repeating the call is safe.', cause);
 
 type DescribeDependencies = Pick<OrderDependencies, 'db' | 'breaker'>;
 
@@ -198,6 +194,7 @@ function toWebhookEventBody(webhook: ListedWebhook, endpoint: WebhookEndpointBod
     created_at: webhook.createdAt.toISOString(),
     next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
     last_error: lastErrorOf(webhook, endpoint),
+    url: webhook.url,
     endpoint: endpoint ?? null,
     content_deleted_at: webhook.contentDeletedAt?.toISOString() ?? null,
   };

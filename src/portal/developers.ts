@@ -77,7 +77,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     'key create',
     async (visit, { label }) => {
       const key = await createApiKey(deps, visit.session.seller.id, validate(newKeySchema, { label }).label);
-      return shownOnce(visit, 'Your new API key', key);
+      return shownOnce(visit, 'Your new API key', key, 'Put it into your shop before you revoke another one.');
     },
     ({ label }) => ({ label }),
   );
@@ -88,17 +88,21 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     return {
       title: `Revoke the key ${key.startsWith}…?`,
       content: html`<p>
-          ${key.label ?? 'It has no label'}. Whatever uses it gets 401 from then on, and sessions that were opened with
-          it end, perhaps your own. This cannot be undone.
+          ${key.label ?? 'It has no label'}. Programs that use it are refused from then on, and sessions of this page
+          that were opened with it end, perhaps your own. This cannot be undone.
         </p>
         ${form(visit, `/developers/keys/${key.id}/revoke/`, html`<button class="danger">Revoke the key</button> <a href="${visit.path}/developers/">Keep it</a>`, 'inline')}`,
     };
   });
 
-  action('/developers/keys/:keyId/revoke', 'key revoke', async ({ session }, _fields, ctx) => {
+  action('/developers/keys/:keyId/revoke', 'key revoke', async (visit, _fields, ctx) => {
     const id = /^\d{1,15}$/.test(ctx.params.keyId ?? '') ? Number(ctx.params.keyId) : 0;
-    await revokeApiKey(deps, session.seller.id, id);
-    return '/developers/?done=revoked';
+    await revokeApiKey(deps, visit.session.seller.id, id);
+    // The session may have ended with it, so that no other page could say so.
+    return {
+      title: 'The API key is revoked',
+      content: html`<p>It stops working within a second. <a href="${visit.path}/developers/">Back</a></p>`,
+    };
   });
 
   action(
@@ -107,7 +111,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     async ({ session }, { url = '', replaces }) => {
       const { data } = validate(addressSchema, { data: { url: url.trim() || null, replaces: linesOf(replaces) } });
       await setWebhookEndpoint(deps, session.seller.id, data);
-      return '/webhooks/?done=address';
+      return '/webhooks/?state=pending&done=address';
     },
     ({ url, replaces }) => ({ url, replaces }),
   );
@@ -152,7 +156,7 @@ const linesOf = (text = ''): string[] =>
     .filter((line) => line !== '');
 
 function keyRow(visit: Visit, { id, startsWith, label, createdAt, lastUsedAt }: ListedKey): Html {
-  const used = lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt.toISOString())}`;
+  const used = lastUsedAt === null ? 'never used' : html`last used in the hour from ${time(lastUsedAt.toISOString())}`;
   return html`<li>
     <div class="facts">
       <p><strong>${label ?? 'No label'}</strong> <code>${startsWith}…</code></p>

@@ -37,7 +37,7 @@ export function orderPage(page: OrderPage): Html {
       <strong>${formatAmount(order.amount)}</strong> ${statusBadge(order.status)}
       ${waitingFor !== undefined && html`<span class="waits">${waitingFor}</span>`}
     </p>
-    ${facts(order)} ${!visit.session.readOnly && orderActions(visit, order)}
+    ${facts(order, addressOf(page))} ${!visit.session.readOnly && orderActions(visit, order)}
     <section aria-labelledby="timeline">
       <h2 id="timeline">Timeline</h2>
       <ol class="timeline">
@@ -48,7 +48,11 @@ export function orderPage(page: OrderPage): Html {
     ${webhooks(page)}`;
 }
 
-function facts(order: OrderBody): Html {
+/** Where the order's webhooks go now: the account may replace the order's own URL. */
+const addressOf = ({ order, timeline }: OrderPage): string | undefined =>
+  timeline.flatMap((entry) => (entry.type === 'change' && entry.webhook?.url) || []).at(-1) ?? order.webhook_url;
+
+function facts(order: OrderBody, address: string | undefined): Html {
   const { settlement } = order;
   const row = (name: string, value: Html | string | undefined): Html | false =>
     value !== undefined &&
@@ -60,7 +64,7 @@ function facts(order: OrderBody): Html {
     ${row('Completed', moment(order.completed_at))} ${row('Cancelled', moment(order.cancelled_at))}
     ${row('Expires', isFinal(order.status) ? undefined : moment(order.expires_at))}
     ${row('Why it is unsuccessful', order.unsuccessful_reason)}
-    ${row('Payment', order.payment_term && TERM_LABELS[order.payment_term])} ${row('Webhooks go to', order.webhook_url)}
+    ${row('Payment', order.payment_term && TERM_LABELS[order.payment_term])} ${row('Webhooks go to', address)}
     ${row('Created by', order.source)}
     ${
       settlement &&
@@ -169,11 +173,7 @@ function webhooks({ visit, timeline }: OrderPage): Html {
       ${deleted !== null && html`<p class="hint">Its body and attempts were deleted on ${time(deleted)}.</p>`}
       ${
         attempts.length > 0 &&
-        table(
-          `Attempts of webhook ${sequence}`,
-          ['Attempt', 'Result', '#Duration', 'Start of the response'],
-          attempts.map(attemptCells),
-        )
+        table(`Attempts of webhook ${sequence}`, ['Attempt', 'Result', '#Duration'], attempts.map(attemptCells))
       }
       ${
         deleted === null &&
@@ -198,8 +198,9 @@ function attemptCells({
 }: Attempt) {
   return [
     html`${time(at)}${resend && ' (resend)'}`,
-    html`${status ?? error ?? ''}${detail !== null && html`<span class="hint">${detail}</span>`}`,
+    html`${status ?? error ?? ''}
+    ${error !== 'http_status' && detail !== null && html`<span class="hint">${detail}</span>`}
+    ${body !== '' && html`<code class="hint">${body.slice(0, 200)}</code>`}`,
     `${ms} ms`,
-    body === '' ? '–' : html`<code>${body.slice(0, 200)}</code>`,
   ];
 }

@@ -2,6 +2,7 @@ import { html, type Html } from '../html/html';
 import type { OrderBody } from '../contracts/order-schemas';
 import { formatPence } from '../domain/money';
 import type { OrderStatus, PaymentTerm } from '../domain/order';
+import { formatDay } from './format';
 import { field, select, table, time } from './layout';
 
 export const STATUS_LABELS: Record<OrderStatus, string> = {
@@ -51,7 +52,8 @@ export function searchQuery(search: OrderSearch, more: Record<string, string> = 
 
 export function ordersPage(page: OrdersPage): Html {
   const { base, search, orders, cursor, isContinued, note } = page;
-  return html`${searchForm(base, search)} ${note !== undefined && html`<p class="message" role="status">${note}</p>`}
+  return html`${searchForm(base, search)} ${monthLinks(base)}
+  ${note !== undefined && html`<p class="message" role="status">${note}</p>`}
   ${
     orders.length === 0
       ? emptyState(base, searchQuery(search) !== '')
@@ -81,6 +83,19 @@ function searchForm(base: string, { q, status, term, by, from, to }: OrderSearch
   </form>`;
 }
 
+/** What bookkeeping needs each month: the completed orders of the last month, and of this one. */
+function monthLinks(base: string): Html {
+  const now = new Date();
+  const date = (months: number, day: number): string =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, day)).toISOString().slice(0, 10);
+  const links = [-1, 0].map((month) => {
+    const [from, to] = [date(month, 1), date(month + 1, 0)];
+    const query = searchQuery({ q: '', status: 'SUCCESSFUL', term: '', by: 'completed', from, to });
+    return html`<a href="${base}/orders/${query}">${formatDay(from).slice(2)}</a>`;
+  });
+  return html`<p class="inline">Completed in ${links}</p>`;
+}
+
 function ordersTable({ base, orders, waitingFor }: OrdersPage): Html {
   const rows = orders.map((order) => [
     html`<a href="${base}/orders/${order.id}/">${order.reference}</a>`,
@@ -102,7 +117,9 @@ export const formatAmount = (pounds: number): string => formatPence(Math.round(p
 
 function emptyState(base: string, isFiltered: boolean): Html {
   return isFiltered
-    ? html`<p class="empty">No order is like this. <a href="${base}/orders/">Show all orders</a></p>`
+    ? html`<p class="empty">
+        No order matches. A reference or an ID must be complete. <a href="${base}/orders/">Show all orders</a>
+      </p>`
     : html`<p class="empty">
         No orders yet. Your shop creates an order when a customer checks out: see the
         <a href="/docs/quickstart" target="_blank" rel="noopener">quickstart</a>.

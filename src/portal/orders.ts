@@ -65,9 +65,11 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
   });
 
   file('/orders.csv', async ({ session }, ctx) => {
-    const pieces = await exportOrders(deps, session.seller.id, selectionOf(searchOf(ctx.query)));
+    const search = searchOf(ctx.query);
+    const pieces = await exportOrders(deps, session.seller.id, selectionOf(search));
+    const name = ['orders', search.status.toLowerCase(), search.from, search.to].filter(Boolean).join('-');
     ctx.type = 'text/csv; charset=utf-8; header=present';
-    ctx.set('Content-Disposition', 'attachment; filename="orders.csv"');
+    ctx.set('Content-Disposition', `attachment; filename="${name}.csv"`);
     ctx.body = Readable.from(pieces, { objectMode: false });
   });
 
@@ -162,22 +164,27 @@ async function find(deps: OrderDependencies, sellerId: string, search: OrderSear
   );
 }
 
-/** Endpoints that do not accept webhooks, and webhooks that were given up in the last 30 days. */
+/** Endpoints that do not accept webhooks, and webhooks of the last 30 days that wait for a reason or were given up. */
 async function needsAttention(deps: OrderDependencies, sellerId: string): Promise<Attention[]> {
   const since = new Date(Date.now() - 30 * 86_400_000).toISOString();
-  const [{ endpoints }, givenUp] = await Promise.all([
+  const count = async (state: 'pending' | 'exhausted', text: string): Promise<Attention[]> => {
+    const { data, next_cursor: next } = await listWebhooks(deps, sellerId, { limit: PAGE, state, created_from: since });
+    const stuck = data.filter(({ last_error: error }) => error !== null).length;
+    return stuck === 0
+      ? []
+      : [{ text: `${text}: ${next === null ? stuck : `more than ${PAGE}`}`, path: `/webhooks/?state=${state}` }];
+  };
+  const [{ endpoints }, ...counts] = await Promise.all([
     retrieveWebhookEndpoint(deps, sellerId),
-    listWebhooks(deps, sellerId, { limit: PAGE, state: 'exhausted', created_from: since }),
+    count('pending', 'Webhooks that wait after an error'),
+    count('exhausted', 'Webhooks given up in the last 30 days'),
   ]);
   const failing = endpoints.filter(({ state }) => state === 'failing' || state === 'not_answering');
-  const many = givenUp.next_cursor === null ? String(givenUp.data.length) : `More than ${PAGE}`;
   return [
     ...failing.map(({ origin, state }) => ({
       text: `${origin} ${state === 'failing' ? 'answers webhooks with errors' : 'does not answer webhooks'}`,
       path: '/webhooks/',
     })),
-    ...(givenUp.data.length > 0
-      ? [{ text: `${many} webhooks of the last 30 days were given up`, path: '/webhooks/?state=exhausted' }]
-      : []),
+    ...counts.flat(),
   ];
 }

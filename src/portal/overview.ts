@@ -11,9 +11,6 @@ export interface Attention {
   path: string;
 }
 
-/** The chart's measures, in its own units. */
-const CHART = { width: 720, height: 180, left: 40, bottom: 24, top: 10 };
-
 export function overviewPage(base: string, overview: Overview, attention: readonly Attention[]): Html {
   const { created, completed, completedPence, conversion, medianMs } = overview;
   const share = conversion === null ? '–' : `${(100 * conversion).toFixed(1)}%`;
@@ -21,7 +18,7 @@ export function overviewPage(base: string, overview: Overview, attention: readon
       <h2 id="attention">Needs attention</h2>
       ${
         attention.length === 0
-          ? html`<p>Nothing. Your webhooks arrive.</p>`
+          ? html`<p>Nothing. No webhook has failed.</p>`
           : html`<ul>
               ${attention.map(({ text, path }) => html`<li><a href="${base}${path}">${text}</a></li>`)}
             </ul>`
@@ -47,12 +44,13 @@ const figure = (name: string, value: string, hint?: string): Html =>
 
 /** Two bars for each day. Their shapes differ too, because colour must not be the only difference. */
 function chart(days: readonly DayOfOrders[]): Html {
-  const { width, height, left, bottom, top } = CHART;
+  // In the chart's own units: it is stretched to the width of the page.
+  const [width, height] = [720, 160];
   const most = Math.max(1, ...days.map(({ created, completed }) => Math.max(created, completed)));
-  const step = (width - left) / days.length;
-  const y = (count: number): number => top + (height - top - bottom) * (1 - count / most);
+  const step = width / days.length;
+  const y = (count: number): number => height * (1 - count / most);
   const bar = (kind: string, index: number, count: number): Html | false => {
-    const x = left + index * step + (kind === 'created' ? step * 0.1 : step * 0.5);
+    const x = index * step + (kind === 'created' ? step * 0.1 : step * 0.5);
     return (
       count > 0 &&
       html`<rect
@@ -64,22 +62,16 @@ function chart(days: readonly DayOfOrders[]): Html {
       ></rect>`
     );
   };
-  const label = (day: DayOfOrders | undefined, x: number, anchor: string): Html | false =>
-    day !== undefined &&
-    html`<text x="${round(x)}" y="${height - 6}" text-anchor="${anchor}">${formatDay(day.day)}</text>`;
   return html`<figure>
-    <svg viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="chart-title">
-      <title id="chart-title">Orders a day: created and completed. The table below has the same numbers.</title>
-      <line x1="${left}" x2="${width}" y1="${y(0)}" y2="${y(0)}"></line>
-      <line class="grid" x1="${left}" x2="${width}" y1="${y(most)}" y2="${y(most)}"></line>
-      <text x="${left - 6}" y="${y(0)}" text-anchor="end">0</text>
-      <text x="${left - 6}" y="${y(most) + 8}" text-anchor="end">${most}</text>
-      ${days.map((day, index) => [bar('created', index, day.created), bar('completed', index, day.completed)])}
-      ${label(days[0], left, 'start')} ${label(days.at(-1), width, 'end')}
-    </svg>
     <figcaption>
-      <span class="key created"></span> Orders created <span class="key completed"></span> Orders completed, a day
+      <span class="key created"></span> Orders created <span class="key completed"></span> Orders completed, each day.
+      Most on one day: ${most}.
     </figcaption>
+    <svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-labelledby="chart-title">
+      <title id="chart-title">Orders a day: created and completed. The table below has the same numbers.</title>
+      ${days.map((day, index) => [bar('created', index, day.created), bar('completed', index, day.completed)])}
+    </svg>
+    <div class="hint">${[days[0], days.at(-1)].map((day) => day && html`<span>${formatDay(day.day)}</span>`)}</div>
   </figure>`;
 }
 

@@ -21,8 +21,8 @@ export const STATES: Record<WebhookState, string> = {
 };
 const ENDPOINTS: Readonly<Record<string, [label: string, className: string]>> = {
   answering: ['Answering', 'good'],
-  failing: ['Answers with errors', 'bad'],
-  not_answering: ['Does not answer', 'bad'],
+  failing: ['Errors', 'bad'],
+  not_answering: ['No answer', 'bad'],
 };
 const DAY_MS = 86_400_000;
 
@@ -36,12 +36,13 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
     const { seller } = visit.session;
     const address = await retrieveWebhookEndpoint(deps, seller.id);
     const list = await listWebhooks(deps, seller.id, query);
+    const failed = list.data.filter((one) => hasFailed(one) && one.url !== address.url);
     return {
       title: 'Webhooks',
       content: html`<section aria-labelledby="endpoints">
           <h2 id="endpoints">Your endpoints</h2>
           ${rows(
-            address.endpoints.map((one) => endpointRow(visit, one)),
+            address.endpoints.map((one) => endpointRow(visit, one, failed)),
             'No webhook was sent in the last 30 days.',
           )}
           <p class="hint">
@@ -49,7 +50,7 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
             <a href="${visit.path}/developers/#address">${address.url === null ? 'Set an address' : 'Change'}</a>
           </p>
         </section>
-        ${!visit.session.readOnly && tools(visit, address.url)}
+        ${!visit.session.readOnly && tools(visit, address.url, query.state)}
         <section aria-labelledby="all">
           <h2 id="all">All webhooks</h2>
           <nav aria-label="Filter">
@@ -112,25 +113,30 @@ const rows = (items: readonly Html[], none: string): Html =>
         ${items}
       </ul>`;
 
+/** @param failed webhooks that the page lists: they show which URL of the endpoint fails */
 function endpointRow(
   visit: Visit,
   { origin, state, since, last_error: error, next_probe_at: probe }: WebhookEndpointBody,
+  failed: readonly WebhookEventBody[],
 ): Html {
   const [label, className] = ENDPOINTS[state ?? ''] ?? ['Unknown', ''];
+  const url = failed.find(({ endpoint }) => endpoint?.origin === origin)?.url;
+  // A host that does not answer is replaced as a whole. Of one that answers, only the URL may be wrong.
+  const replaced = state === 'not_answering' ? origin : (url ?? origin);
   return html`<li>
     <span class="badge ${className}">${label}</span>
     <div class="facts">
       <p><strong>${origin}</strong> ${since !== null && html`<span class="hint">since ${time(since)}</span>`}</p>
-      ${error !== null && html`<p>${error}</p>`}
+      ${error !== null && html`<p>${error}</p>`} ${url && html`<p>Webhooks fail at ${url}</p>`}
       ${probe !== null && html`<p class="hint">All webhooks to it wait. From ${time(probe)} on, one of them is tried.</p>`}
     </div>
-    ${state !== 'answering' && !visit.session.readOnly && html`<a href="${visit.path}/developers/?replaces=${encodeURIComponent(origin)}#address">Send elsewhere</a>`}
+    ${(state !== 'answering' || url) && !visit.session.readOnly && html`<a href="${visit.path}/developers/?replaces=${encodeURIComponent(replaced)}#address">Send elsewhere</a>`}
   </li>`;
 }
 
-function tools(visit: Visit, url: string | null): Html {
+function tools(visit: Visit, url: string | null, state: WebhookState = 'exhausted'): Html {
   const since = new Date(Date.now() - 7 * DAY_MS).toISOString().slice(0, 10);
-  const resend = html`${select('state', 'Resend all that are', 'exhausted', [
+  const resend = html`${select('state', 'Resend all that are', state, [
       ['exhausted', 'given up'],
       ['pending', 'waiting'],
       ['disabled', 'not sent'],
@@ -138,30 +144,33 @@ function tools(visit: Visit, url: string | null): Html {
     ${field({ name: 'since', label: 'Since', type: 'date', value: since, required: true })}
     <div class="inline"><button>Resend</button></div>`;
   const test = html`${field({ name: 'url', label: 'Send a test webhook to', type: 'url', value: url, required: true })}
-    <button class="secondary">Send a test</button>`;
+    <div class="inline"><button class="secondary">Send a test</button></div>`;
   return html`<section aria-labelledby="resend">
-      <h2 id="resend">Send again</h2>
-      ${form(visit, '/webhooks/resend/', resend, 'search')}
-    </section>
-    <section aria-labelledby="test">
-      <h2 id="test">Test</h2>
-      ${form(visit, '/webhooks/test/', test)}
-    </section>`;
+    <h2 id="resend">Resend and test</h2>
+    ${form(visit, '/webhooks/resend/', resend, 'search')} ${form(visit, '/webhooks/test/', test, 'search')}
+  </section>`;
 }
 
+const hasFailed = ({ state, attempts, last_error: error }: WebhookEventBody): boolean =>
+  state === 'exhausted' || (state === 'pending' && attempts > 0 && error !== null);
+
 function webhookRow(visit: Visit, webhook: WebhookEventBody): Html {
-  const { id, reference, sequence, state, attempts, last_error: error, next_attempt_at: next, endpoint } = webhook;
-  const canResend = webhook.content_deleted_at === null && endpoint !== null;
+  const { id, reference, sequence, state, attempts, last_error: error, next_attempt_at: next, url } = webhook;
+  // What is delivered is resent from its order's page.
+  const canResend = webhook.content_deleted_at === null && url !== null && state !== 'delivered';
   const resend = html`<button class="secondary" aria-label="Resend webhook ${sequence} of order ${reference}">
     Resend
   </button>`;
   return html`<li>
-    <span class="badge ${state === 'delivered' ? 'good' : state === 'exhausted' ? 'bad' : ''}">${STATES[state]}</span>
+    <span class="badge ${state === 'delivered' ? 'good' : hasFailed(webhook) ? 'bad' : ''}">${STATES[state]}</span>
     <div class="facts">
-      <p><strong>${reference}</strong>, change ${sequence} <span class="hint">${time(webhook.created_at)}</span></p>
+      <p>
+        <a href="${visit.path}/orders/${webhook.order_id}/"><strong>${reference}</strong></a
+        >, webhook ${sequence} <span class="hint">${time(webhook.created_at)}</span>
+      </p>
       ${error !== null && html`<p>${error}</p>`}
       <p class="hint">
-        ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}${next !== null && html`, the next one: ${time(next)}`}${endpoint && `, to ${endpoint.origin}`}
+        ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}${next !== null && html`, the next one: ${time(next)}`}${url && `, to ${url}`}
       </p>
     </div>
     ${canResend && form(visit, `/webhooks/${id}/resend/`, resend, 'inline')}

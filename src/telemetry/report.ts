@@ -3,7 +3,7 @@ import { workflowId } from '../../workflows/messages';
 import type { Order, OrderChange } from '../domain/order';
 import { isUuid } from '../domain/text';
 import type { WebhookState } from '../domain/webhook';
-import type { RecordedAttempt } from '../webhooks/deliver';
+import type { Attempt } from '../webhooks/attempt';
 import { requestContextFields } from './current-request-context';
 import * as metrics from './metrics';
 
@@ -50,9 +50,20 @@ function webhookFields(webhook: ReportedWebhook) {
   return { webhook_id: id, sequence, seller_id: sellerId, ...orderFields(orderId), ...requestContextFields(webhook) };
 }
 
+interface RecordedAttempt extends Pick<Attempt, 'outcome' | 'error' | 'status' | 'durationMs'> {
+  /** The attempt's position in the retry schedule, from 1; null for a resend. */
+  step: number | null;
+  /** Of the webhook, after the attempt. */
+  state: WebhookState;
+  /** Until the next attempt; null if there is none. */
+  delayMs: number | null;
+}
+
+/** @param webhook as it was before the attempt */
 export function reportAttempt(
   log: Logger,
-  { webhook, step, outcome, error, status, durationMs, state, delayMs }: RecordedAttempt,
+  webhook: ReportedWebhook & { state: WebhookState },
+  { step, outcome, error, status, durationMs, state, delayMs }: RecordedAttempt,
 ): void {
   metrics.webhookAttempts.inc({ outcome, error: error ?? '' });
   metrics.webhookDuration.observe(durationMs / 1000);

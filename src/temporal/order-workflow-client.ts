@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { status } from '@grpc/grpc-js';
+import type { NoticeActivities } from '../../activities/notice-activities';
 import type { WebhookActivities } from '../../activities/webhook-activities';
 import {
   type OrderWorkflowInput,
@@ -26,7 +27,6 @@ import {
   workflowId,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
-import type { endpointNoticeWorkflow } from '../../workflows/endpoint-notice-workflow';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import { limitPerKey } from '../concurrency';
 import { formatPence } from '../domain/money';
@@ -244,14 +244,16 @@ export function createOrderWorkflows(
       return resendId;
     },
 
-    /** Tells the seller's contact what is due about an endpoint, unless a run does. */
-    async tellSeller(endpoint: Parameters<typeof endpointNoticeWorkflow>[0]): Promise<void> {
+    /** Has the seller's contact told what is due about an endpoint, unless that is under way. */
+    async tellSeller(endpoint: Parameters<NoticeActivities['tellSeller']>[0]): Promise<void> {
       await callIfUp(startTimeoutMs, () =>
-        workflow.start<typeof endpointNoticeWorkflow>('endpointNoticeWorkflow', {
+        client.activity.typed<NoticeActivities>().start('tellSeller', {
+          id: `endpoint-notice-${endpoint.sellerId}-${endpoint.origin}`,
+          idConflictPolicy: 'USE_EXISTING',
           taskQueue: ORDER_TASK_QUEUE,
-          workflowId: `endpoint-notice-${endpoint.sellerId}-${endpoint.origin}`,
-          workflowIdConflictPolicy: 'USE_EXISTING',
           args: [endpoint],
+          startToCloseTimeout: '1 minute',
+          retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 minutes' },
         }),
       );
     },

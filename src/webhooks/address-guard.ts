@@ -2,9 +2,11 @@ import { lookup as systemLookup } from 'node:dns';
 import { once } from 'node:events';
 import { type LookupFunction, type Socket, connect, isIP } from 'node:net';
 import { connect as startTls } from 'node:tls';
-import { isPublicAddress } from './public-address';
-import { limitBytesRead } from './response-limits';
-import { portOf, withoutBrackets, type AddressPolicy } from './webhook-url';
+import { isPublicAddress, portOf, withoutBrackets, type AddressPolicy } from './webhook-url';
+
+/** Limits all that a receiver sends, encrypted or not: certificates, 1xx responses, headers, chunks and their extensions. */
+const MAX_BYTES = 128 * 1024;
+const CHECK_MS = 50;
 
 /** The policy refuses the target. Nothing was sent to it. */
 class AddressRefusedError extends Error {
@@ -85,4 +87,21 @@ function guardedLookup(lookup: LookupFunction): LookupFunction {
       callback(error ?? refusal, addresses);
     });
   };
+}
+
+/**
+ * Ends a TCP connection on which more arrives than any response needs. TLS reads from it without an event, so a timer checks
+ * it too.
+ * @returns the check, to call when a socket has read something. It destroys that socket: Node crashes if the connection
+ * is destroyed while TLS reads from it
+ */
+function limitBytesRead(connection: Socket): (socket: Socket) => void {
+  const check = (socket: Socket): void => {
+    if (connection.bytesRead <= MAX_BYTES) return;
+    const error = new Error(`sent more than ${MAX_BYTES / 1024} KiB`);
+    socket.destroy(Object.assign(error, { code: 'ERR_RESPONSE_TOO_LARGE' }));
+  };
+  const timer = setInterval(check, CHECK_MS, connection);
+  connection.once('close', () => clearInterval(timer));
+  return check;
 }

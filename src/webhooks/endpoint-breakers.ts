@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type BreakerOptions, endpointStateOf, originOf, probeDelayMs } from '../domain/webhook-endpoint';
+import { type BreakerOptions, endpointStateOf, originOf, probeDelayMs } from '../domain/webhook';
 import type { Attempt } from './attempt';
 
 /** A seller and the origin of its webhook URLs: a host that does not answer one path rarely answers another. */

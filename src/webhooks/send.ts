@@ -1,8 +1,8 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Connection, type ConnectionOptions, openConnection } from './address-guard';
 import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt } from './attempt';
-import { readResponse } from './response-limits';
 import { checkWebhookUrl } from './webhook-url';
 import { webhookHeaders } from './sign';
 
@@ -36,6 +36,8 @@ export interface WebhookSender {
 const NO_ADDRESS_MS = 1000;
 
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+const READ_BYTES = 64 * 1024;
+const KEPT_BYTES = 1024;
 
 /**
  * Each attempt opens its own connection: a receiver may close a kept-alive connection at the moment of reuse, which
@@ -132,4 +134,32 @@ export function parseRetryAfter(value: string | string[] | undefined, nowMs: num
 /** An answer that no parser can read. */
 function notHttp(detail: string): Error {
   return Object.assign(new Error(detail), { code: 'HPE_INVALID_STATUS' });
+}
+
+/**
+ * Reads up to 64 KiB of a body, so that an ordinary receiver can finish its response, and returns the first 1 KiB as
+ * text. If the body breaks off, returns what arrived. Never throws.
+ */
+async function readResponse(body: Readable): Promise<string> {
+  const head = Buffer.alloc(KEPT_BYTES);
+  let kept = 0;
+  let read = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      kept += chunk.copy(head, kept);
+      read += chunk.length;
+      if (read >= READ_BYTES) break;
+    }
+  } catch {
+    // The status line has decided the outcome.
+  }
+  return toText(head.subarray(0, kept));
+}
+
+/** At most 1 KiB of UTF-8 that Postgres accepts: no NUL, no partial character at the end, U+FFFD for each bad byte. */
+function toText(bytes: Buffer): string {
+  const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '');
+  // Each U+FFFD takes three bytes, so the text can exceed the limit.
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(KEPT_BYTES));
+  return text.slice(0, read);
 }

@@ -11,6 +11,8 @@ interface Bounds {
   scale: number;
   /** When the attack ends, in ms of `performance.now()`. */
   deadline: number;
+  /** How many connections an attack may hold, at full scale. */
+  connections: number;
 }
 
 /** Counts by status, and by other results. */

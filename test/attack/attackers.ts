@@ -13,11 +13,19 @@ export interface AttackInput {
   scale: number;
 }
 
+/** The limit of the process: further connections are refused, also those of others. */
+const MOST_CONNECTIONS = 10_000;
+/** Of each attack when all run at once: together they stay below the limit. */
+const SHARED_CONNECTIONS = 1500;
+
 /** Runs attacks and counts what each one got, by attack. */
 serveParent(async ({ target, names, bombs, seconds, scale }: AttackInput): Promise<Record<string, Tally>> => {
   const deadline = performance.now() + seconds * 1000;
-  const attackerFor = (index: number): Attacker =>
-    new Attacker(target, { scale, deadline }, bombs, `${ATTACKER_NETWORK}.${index + 1}`, target.attackers[index]!);
+  const connections = names.length > 1 ? SHARED_CONNECTIONS : MOST_CONNECTIONS;
+  const attackerFor = (index: number): Attacker => {
+    const address = `${ATTACKER_NETWORK}.${index + 1}`;
+    return new Attacker(target, { scale, deadline, connections }, bombs, address, target.attackers[index]!);
+  };
   if (names.length === 0) {
     const attacker = attackerFor(0);
     await createLargeOrders(attacker);

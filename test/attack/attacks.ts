@@ -210,7 +210,7 @@ export const ATTACKS: Record<string, Attack> = {
 
 /** @param text sent on each connection */
 async function holdConnections(attacker: Attacker, addressOf: (index: number) => string, text = ''): Promise<void> {
-  const count = attacker.scaled(10_000);
+  const count = attacker.scaled(attacker.bounds.connections);
   for (let index = 0; index < count; index++) {
     attacker.open(attacker.target.port, addressOf(index)).write(text);
     if (index % 200 === 0) await delay(20);

@@ -17,6 +17,8 @@ export interface Call {
   ms: number;
   /** 0 if the connection failed. */
   status: number;
+  /** The code of the failure. */
+  error?: string | undefined;
 }
 
 /** Other sellers create, read and cancel five orders per second, whatever the response times are. */
@@ -33,6 +35,7 @@ serveParent(async ({ target, seconds }: { target: Target; seconds: number }): Pr
     const body = JSON.stringify({ data: { amount: 12.5, reference: randomUUID() } });
     const path = kind === 'create' ? `/seller/${seller.id}/order/` : `/order/${orderId}/`;
     let status = 0;
+    let error: string | undefined;
     try {
       const response = await request(`http://127.0.0.1:${target.port}${BASE}${path}`, {
         dispatcher,
@@ -43,10 +46,11 @@ serveParent(async ({ target, seconds }: { target: Target; seconds: number }): Pr
       const text = await response.body.text();
       status = response.statusCode;
       if (status === 201) orders.set(tick, JSON.parse(text).data.id);
-    } catch {
-      // Counted as status 0.
+    } catch (failure) {
+      const { code, message } = failure as NodeJS.ErrnoException;
+      error = code ?? message;
     }
-    calls.push({ kind, ms: performance.now() - start, status });
+    calls.push({ kind, ms: performance.now() - start, status, error });
   }
 
   function begin(kind: Call['kind'], tick: number, orderId?: string): void {

@@ -88,7 +88,7 @@ export function failuresOf({ name, calm, calls, tallies, rss, died }: Period, bo
       .filter(([, { peak }]) => peak > bounds.peakMb)
       .map(([process, { peak }]) => `the ${process} process used ${peak} MB, more than ${bounds.peakMb} MB`),
     ...(refused(calls).length > 0 ? [`valid keys of others were refused: ${countsOf(refused(calls))}`] : []),
-    ...(errors.length > 0 ? [`others got errors (0: no response): ${countsOf(errors)}`] : []),
+    ...(errors.length > 0 ? [`others got errors: ${countsOf(errors)}`] : []),
     ...(busy.length > calls.length * bounds.busyShare
       ? [`others got a 503 for ${busy.length} of ${calls.length} calls`]
       : []),
@@ -105,7 +105,7 @@ const refused = (calls: readonly Call[]): Call[] => calls.filter(({ status }) =>
 
 function countsOf(calls: readonly Call[]): string {
   const counts: Tally = {};
-  for (const { status } of calls) counts[status] = (counts[status] ?? 0) + 1;
+  for (const { status, error = status } of calls) counts[error] = (counts[error] ?? 0) + 1;
   return entriesOf(counts) || '0';
 }
 

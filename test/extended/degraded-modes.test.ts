@@ -12,7 +12,7 @@ import { until } from '../support/until';
 /*
  * docs/operators/operate.md, "What callers see while a part is down": what callers see, what waits, and that everything
  * continues without a person. An unavailable Temporal is in faults.test.ts, and failing receivers are in
- * test/unit/webhooks and test/integration/webhooks/deliver.test.ts.
+ * test/unit/webhooks and test/integration/webhooks/webhook-activities.test.ts.
  */
 jest.setTimeout(300_000);
 

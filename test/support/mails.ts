@@ -1,5 +1,5 @@
 import { SMTPServer } from 'smtp-server';
-import type { SandboxMail } from '../../src/mail/sandbox-mails';
+import type { SandboxMail } from '../../src/mail/mailer';
 import { freePort } from '../../tools/local-stack/ports';
 import type { Customer } from './checkout';
 import type { SharedStack } from './stack';

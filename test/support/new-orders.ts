@@ -3,8 +3,9 @@ import type { Db } from '../../src/db/pool';
 import { findOrder } from '../../src/db/find-orders';
 import { type Creation, insertOrder, commitChange } from '../../src/db/save-order';
 import { insertSeller } from '../../src/db/sellers';
-import { type WebhookRef, findPendingWebhooks } from '../../src/db/webhook-events';
-import { toStatusWebhook } from '../../src/contracts/webhook-mapper';
+import { findPendingWebhooks } from '../../src/db/webhook-events';
+import type { WebhookRef } from '../../src/domain/webhook';
+import { toStatusWebhook } from '../../src/contracts/order-mapper';
 import { type Order, type OrderFacts, withChange } from '../../src/domain/order';
 import { FACTS } from './domain-orders';
 

@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import type { DbClient } from '../../db/pool';
 import { html } from '../../html/html';
-import { findSandboxMails } from '../../mail/sandbox-mails';
+import { findSandboxMails } from '../../mail/mailer';
 import type { State } from '../http/context';
 import { sendPage } from '../http/send-page';
 import { notFound } from '../order-core';

@@ -1,4 +1,4 @@
-import { Problem, isProblem } from '../../contracts/problem';
+import { isProblem, unavailable } from '../../contracts/problem';
 import type { Order, PaymentTerm } from '../../domain/order';
 import { recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } from '../db/applications';
 import { recordLinkRequest } from '../db/mails';
@@ -102,7 +102,7 @@ export async function agreeToOffer(
 export async function requestLink({ db, workflows }: CheckoutDependencies, order: Order): Promise<boolean> {
   if (!(await recordLinkRequest(db, order.id))) return false;
   await workflows.sendMails(order).catch((cause: unknown) => {
-    throw new Problem('service_unavailable', 'The link was not sent.', { cause, retryAfterS: 5 });
+    throw unavailable('The link was not sent.', cause);
   });
   return true;
 }

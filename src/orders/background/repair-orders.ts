@@ -31,7 +31,9 @@ interface Dependencies {
 export function createLateStarts({ db, workflows }: Dependencies, ageMs: number): (stop: AbortSignal) => Promise<void> {
   return async (stop) => {
     for (let found = BATCH; found === BATCH && !stop.aborted;) {
-      const orders = await findOrdersById(db, await findWaitingOrders(db, ageMs, BATCH));
+      const waiting = await findWaitingOrders(db, ageMs, BATCH);
+      if (waiting.length === 0) return;
+      const orders = await findOrdersById(db, waiting);
       found = orders.length;
       const started: string[] = [];
       await forEach(orders.values(), async (stored) => {

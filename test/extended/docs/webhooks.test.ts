@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { RETRY_JITTER, STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
+import { RETRY_JITTER, STANDARD_SCHEDULE } from '../../../src/domain/webhook';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';

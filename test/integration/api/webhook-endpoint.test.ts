@@ -57,6 +57,7 @@ describe('the state of an endpoint', () => {
     expect(await shop.webhookOf(first, ({ attempts }) => attempts === 1)).toMatchObject({
       state: 'pending',
       last_error: expect.stringMatching(/^Your server refused the connection: connect ECONNREFUSED/),
+      url,
       // One attempt is no outage yet.
       endpoint: { origin, state: 'not_answering', since: expect.any(String), next_probe_at: null },
     });
@@ -74,8 +75,11 @@ describe('the state of an endpoint', () => {
     expect((await shop.api.call('GET', `${BASE}/webhook_event/${waiting.id}/`)).body.data).toMatchObject(waiting);
     const { body } = await shop.api.call('GET', `${BASE}/order/${third}/timeline/`);
     for (const entry of body.data) expect(timelineEntrySchema.parse(entry)).toEqual(entry);
-    const { last_error, endpoint } = waiting;
-    expect(body.data).toMatchObject([{ webhook: null }, { webhook: { id: waiting.id, last_error, endpoint } }]);
+    const { last_error, url: itsUrl, endpoint } = waiting;
+    expect(body.data).toMatchObject([
+      { webhook: null },
+      { webhook: { id: waiting.id, last_error, url: itsUrl, endpoint } },
+    ]);
     expect((await shop.get()).endpoints).toEqual([endpoint]);
   });
 
@@ -126,7 +130,9 @@ describe("the account's webhook endpoint", () => {
     const { status, body } = await shop.set({ url: receiver.url, replaces: [mistyped] });
     expect([status, body.data]).toMatchObject([200, { url: receiver.url, replaces: [mistyped] }]);
     expect(await shop.get()).toEqual(body.data);
-    expect(await shop.webhookOf(id)).toMatchObject({ state: 'pending', endpoint: { origin, state: null } });
+    expect(await shop.webhookOf(id)).toMatchObject({
+      ...{ state: 'pending', url: receiver.url, endpoint: { origin, state: null } },
+    });
 
     expect(await shop.resend({ order_id: id })).toMatchObject({
       status: 202,

@@ -102,7 +102,7 @@ test('webhook-endpoint set replaces the URL of an order, whose webhooks webhooks
   const shown = await json('webhook-endpoint', 'show', stack.seller.id);
   expect(shown.endpoints[0]).toMatchObject({ origin: new URL(url).origin, state: 'failing' });
   const plain = await runCli(['webhooks', 'list', '--order', id!], stack.env);
-  expect(plain.stdout).toMatch(/Your server answered 500\. +-? +http:\/\/127\.0\.0\.1:\d+ failing/);
+  expect(plain.stdout).toMatch(/Your server answered 500\. +-? +http:\/\/127\.0\.0\.1:\d+\/hooks\?replaced failing/);
   const resend = ['webhooks', 'resend', '--order', id!, '--seller', stack.seller.id];
   expect((await runCli(resend, stack.env, 'no\n')).stderr).toContain('Resend 1 webhooks of');
   expect(await json(...resend, '--yes')).toMatchObject({ resending: 1 });

@@ -2,6 +2,7 @@ import { type Api, apiOf } from '../../support/api';
 import { portalVisitor } from '../../support/portal';
 import { useSharedStack } from '../../support/shared-stack';
 import { createSeller } from '../../support/stack';
+import { until } from '../../support/until';
 
 const stack = useSharedStack();
 
@@ -29,7 +30,7 @@ test('an order is found by its reference, its id and its amount, as a person pas
     const { status, text } = await get(`${openTo}?q=${encodeURIComponent(q)}`);
     expect([q, status, text.includes('WEB-77'), text.includes('OTHER')]).toEqual([q, 200, true, false]);
   }
-  expect((await get(`${openTo}?q=nothing`)).text).toContain('No order is like this.');
+  expect((await get(`${openTo}?q=nothing`)).text).toContain('No order matches.');
 });
 
 test('the filters, the pages and the CSV select the same orders', async () => {
@@ -43,12 +44,11 @@ test('the filters, the pages and the CSV select the same orders', async () => {
   expect([list.includes('PAID'), list.includes('R-1')]).toEqual([true, false]);
   const csv = await get(`/portal/orders.csv${query}`);
   expect(csv.headers.get('Content-Type')).toContain('text/csv');
+  expect(csv.headers.get('Content-Disposition')).toContain(`"orders-successful-2020-01-01-${today}.csv"`);
   const lines = csv.text.trim().split('\r\n');
   expect(lines).toHaveLength(2);
   expect(lines[1]).toContain(`${paid.id},PAID,SUCCESSFUL`);
-  expect((await get(`${openTo}?status=SUCCESSFUL&by=completed&to=2020-01-01`)).text).toContain(
-    'No order is like this.',
-  );
+  expect((await get(`${openTo}?status=SUCCESSFUL&by=completed&to=2020-01-01`)).text).toContain('No order matches.');
   // What a form cannot send counts as empty.
   expect((await get(`${openTo}?status=x&from=y&status=z&cursor=q`)).status).toBe(200);
 });
@@ -100,7 +100,7 @@ test('a seller of a sandbox account simulates what the status allows, and one of
 
 test('the overview counts the orders of the last 30 days, and says what needs attention', async () => {
   const { api, get } = await newVisitor();
-  expect((await get('/portal/overview/')).text).toContain('Nothing. Your webhooks arrive.');
+  expect((await get('/portal/overview/')).text).toContain('Nothing. No webhook has failed.');
   const paid = await newOrder(api, { amount: 1234.5 });
   for (const event of ['signup_started', 'approved', 'completed']) await api.progress(paid.id, event);
   const old = await newOrder(api);
@@ -116,4 +116,12 @@ test('the overview counts the orders of the last 30 days, and says what needs at
     'Value of completed orders': '£1,234.50',
     Conversion: '100.0%',
   });
+
+  const unreachable = await newOrder(api, { webhook_url: 'http://127.0.0.1:9/' });
+  for (const event of ['signup_started', 'approved']) await api.progress(unreachable.id, event);
+  await until(
+    // The second one waits for the first.
+    async () => (await get('/portal/overview/')).text.includes('Webhooks that wait after an error: 2'),
+    'the overview counts the webhooks that wait',
+  );
 });

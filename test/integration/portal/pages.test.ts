@@ -38,9 +38,12 @@ test('the page Webhooks says why webhooks do not arrive, and a person repairs it
     const found = await shop.get(WEBHOOKS);
     return words(found).includes('Given up') && /1 attempt/.test(found.text) ? found : undefined;
   }, 'the webhook is given up');
-  expect(words(page)).toMatch(new RegExp(`Does not answer ${origin} since .* Your server refused the connection`));
+  expect(words(page)).toMatch(
+    new RegExp(`No answer ${origin} since .* Your server refused .* Webhooks fail at ${mistyped}`),
+  );
   expect(page.text).not.toContain('<img');
   expect(page.text).toContain('&lt;img src=x');
+  expect(words(await shop.get('/portal/overview/'))).toContain('Webhooks given up in the last 30 days: 1');
 
   // Its link leads to the address form, which names the origin that is replaced.
   const [, elsewhere = ''] = /href="([^"]+)">Send elsewhere/.exec(page.text) ?? [];
@@ -50,11 +53,13 @@ test('the page Webhooks says why webhooks do not arrive, and a person repairs it
     url: receiver.url,
     replaces: `${origin}\r\n`,
   });
-  expect([saved.status, saved.headers.get('Location')]).toEqual([303, `${WEBHOOKS}?done=address`]);
+  expect([saved.status, saved.headers.get('Location')]).toEqual([303, `${WEBHOOKS}?state=pending&done=address`]);
   const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   const resent = await shop.submit(WEBHOOKS, `${WEBHOOKS}resend/`, { state: 'exhausted', since });
   expect(resent.headers.get('Location')).toBe(`${WEBHOOKS}?done=resending`);
   await until(() => receiver.deliveries.length === 1, 'the webhook arrives');
+  const [, orderPath = ''] = /href="(\/portal\/orders\/[^"]+)"><strong>&lt;img/.exec(page.text) ?? [];
+  expect(words(await shop.get(orderPath))).toContain(`Webhooks go to ${receiver.url}`);
   expect(words(await shop.get(`${WEBHOOKS}?done=resending`))).toContain('The webhooks are being sent again');
 
   const actions = await listActions(stack.db, { operator: `seller ${shop.seller.id}` }, 10);
@@ -66,6 +71,25 @@ test('the page Webhooks says why webhooks do not arrive, and a person repairs it
   expect(actions[0]!.arguments).toMatchObject({
     ...{ seller: shop.seller.id, user: 'Ada', session: expect.stringMatching(/^[0-9a-f-]{36}$/), state: 'exhausted' },
   });
+});
+
+test('of a server that answers, only the URL that fails is replaced', async () => {
+  const shop = await newShop();
+  const wrong = new URL('/hoks', receiver.url).href;
+  receiver.answerWith(404);
+  await shop.order({ webhook_url: wrong });
+  await until(async () => words(await shop.get(WEBHOOKS)).includes('Given up'), 'the webhook is given up');
+  receiver.answerWith(200);
+  await shop.order({ webhook_url: receiver.url });
+  await until(() => receiver.deliveries.length === 2, 'the other webhook arrives');
+  const page = await until(async () => {
+    const found = await shop.get(WEBHOOKS);
+    return words(found).includes('Answering') ? found : undefined;
+  }, 'the endpoint is answering');
+  expect(words(page)).toContain(`Webhooks fail at ${wrong}`);
+  expect(page.text).toContain(`replaces=${encodeURIComponent(wrong)}#address">Send elsewhere`);
+  // That of a webhook that is delivered is on its order's page.
+  expect(webhookIds(page)).toHaveLength(1);
 });
 
 test("one webhook is resent by its button, and another seller's webhook is a 404 that sends nothing", async () => {
@@ -119,10 +143,10 @@ test('a leaked key is replaced: a new one is shown once, the old one is revoked 
   expect((await other.get(revoke(rows[1]!.id))).status).toBe(404);
   expect((await other.submit(DEVELOPERS, revoke(rows[1]!.id))).status).toBe(404);
   expect(await works(key)).toBe(200);
-  expect((await shop.submit(revoke(rows[1]!.id), revoke(rows[1]!.id))).status).toBe(303);
+  expect(words(await shop.submit(revoke(rows[1]!.id), revoke(rows[1]!.id)))).toContain('The API key is revoked');
   await until(async () => (await works(key)) === 401, 'the key has stopped working');
   // That of the session.
-  await shop.submit(revoke(rows[0]!.id), revoke(rows[0]!.id));
+  expect(words(await shop.submit(revoke(rows[0]!.id), revoke(rows[0]!.id)))).toContain('The API key is revoked');
   expect((await shop.get(DEVELOPERS)).status).toBe(401);
 });
 

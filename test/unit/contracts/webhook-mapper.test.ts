@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { toOrderBody, toOrderFacts } from '../../../src/contracts/order-mapper';
+import { toOrderBody, toOrderFacts, toOrderStatusChanged } from '../../../src/contracts/order-mapper';
 import { orderSchema } from '../../../src/contracts/order-schemas';
 import { accountSchema } from '../../../src/contracts/seller-schema';
-import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
 import { MAX_INTEREST_FREE_DAYS, type Order, stateOf } from '../../../src/domain/order';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { accept } from '../../support/create-order-body';

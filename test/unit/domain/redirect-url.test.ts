@@ -1,4 +1,4 @@
-import { withOrderId } from '../../../src/domain/redirect-url';
+import { withOrderId } from '../../../src/domain/web-url';
 
 const ID = '6f0c2a52-8a3e-4e63-9d0a-52f1f6f0a111';
 

@@ -1,4 +1,4 @@
-import { STANDARD_SCHEDULE, retryDelay, yieldsToNext } from '../../../src/domain/retry-schedule';
+import { STANDARD_SCHEDULE, retryDelay, yieldsToNext } from '../../../src/domain/webhook';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -44,9 +44,20 @@ test('the URL of a search has what is set, and nothing else', () => {
   );
 });
 
+test('one click selects the completed orders of the last month, and of this one', () => {
+  jest.useFakeTimers({ now: new Date('2027-01-31T12:00:00Z') });
+  const { text } = ordersPage(pageOf());
+  jest.useRealTimers();
+  const links = [...text.matchAll(/\?status=SUCCESSFUL&amp;by=completed&amp;from=([\d-]+)&amp;to=([\d-]+)">([^<]+)/g)];
+  expect(links.map(([, ...parts]) => parts)).toEqual([
+    ['2026-12-01', '2026-12-31', 'Dec 2026'],
+    ['2027-01-01', '2027-01-31', 'Jan 2027'],
+  ]);
+});
+
 test('an empty list says what to do', () => {
   expect(ordersPage(pageOf([])).text).toContain('No orders yet.');
-  expect(ordersPage(pageOf([], { ...EMPTY, status: 'PENDING' })).text).toContain('No order is like this.');
+  expect(ordersPage(pageOf([], { ...EMPTY, status: 'PENDING' })).text).toContain('No order matches.');
 });
 
 test('the chart has its numbers in a table too', () => {

@@ -1,8 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { openConnection } from '../../../src/webhooks/address-guard';
-import { isPublicAddress } from '../../../src/webhooks/public-address';
-import type { AddressPolicy } from '../../../src/webhooks/webhook-url';
+import { isPublicAddress, type AddressPolicy } from '../../../src/webhooks/webhook-url';
 import { type RecordingServer, startRecordingServer, stopRecordingServers } from '../../support/recording-server';
 import { lookupReturning } from './lookup';
 import { expectClosed, sender, webhook } from '../../support/sending';
