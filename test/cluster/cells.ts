@@ -54,21 +54,22 @@ async function rollHost({ api, worker, proxy }: Host, root: string | undefined):
   await proxy.start();
 }
 
-const rollTo =
-  ({ stack }: ClusterScene, root: string | undefined) =>
-  async (): Promise<void> => {
-    for (const host of stack.hosts) await rollHost(host, root);
-  };
-
-/** @param behindMs how long the replica has received nothing when the primary ends */
-async function promote({ stack: { pair }, memory }: ClusterScene, behindMs: number): Promise<void> {
+/**
+ * If the replica lacks something, Temporal is stopped before it is promoted: its memory would be ahead of the database, and
+ * histories would get gaps.
+ * @param behindMs how long the replica has received nothing when the primary ends
+ */
+async function promote({ stack: { pair, hosts }, memory }: ClusterScene, behindMs: number): Promise<void> {
+  const temporals = behindMs > 0 ? hosts.map(({ temporal }) => temporal) : [];
   memory.set('from', Date.now());
   if (behindMs > 0) cut('postgres2', 'both ways');
   await delay(behindMs);
   await pair.primary.end('SIGKILL');
   reconnect('postgres2');
+  await together(temporals, (part) => part.end('SIGKILL'));
   await delay(PROMOTED_AFTER_MS);
   await pair.promote();
+  await together(temporals, (part) => part.start());
   memory.set('to', Date.now());
 }
 
@@ -134,10 +135,11 @@ const PLANS: Plan[] = [
   },
   {
     name: 'a rolling upgrade and back',
-    steps: (scene) => [
-      { name: 'upgrade', begin: rollTo(scene, scene.oldRoot) },
-      { name: 'both releases', begin: () => rollHost(scene.host, undefined) },
-      { name: 'back', begin: rollTo(scene, undefined) },
+    steps: ({ host, other, oldRoot }) => [
+      { name: 'one host rolled back', begin: () => rollHost(host, oldRoot) },
+      { name: 'both rolled back', begin: () => rollHost(other, oldRoot) },
+      { name: 'one host upgraded', begin: () => rollHost(host, undefined) },
+      { name: 'both upgraded', begin: () => rollHost(other, undefined) },
     ],
   },
 ];

@@ -23,7 +23,7 @@ const { values } = parseArgs({
     cell: { type: 'string', multiple: true, default: [''] },
     seeds: { type: 'string' },
     seed: { type: 'string' },
-    rate: { type: 'string', default: '2' },
+    rate: { type: 'string', default: '1.5' },
     'old-root': { type: 'string', default: '' },
     list: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },

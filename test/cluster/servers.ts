@@ -45,7 +45,8 @@ function serverPart({ name, place, command, env = {}, stopSignal = 'SIGTERM', lo
     },
     async end(signal) {
       if (!running) return;
-      await (signal === 'SIGTERM' ? child!.stop() : child!.kill(signal));
+      // Unlike `stop`, this waits for a proxy that drains for longer than 10 s.
+      await child!.kill(signal === 'SIGTERM' ? stopSignal : signal);
       await child!.exited;
     },
   };
@@ -149,13 +150,23 @@ export function temporalPart(folder: string, place: 'host1' | 'host2', { url }: 
 
 const PAIRS = { host1: 'host2', host2: 'host1' } as const;
 const CERTIFICATES = '/etc/order-service/certificates/';
-/** What a host's services use: its own frontend, or the other one's while that is down. */
-const TEMPORAL_PROXY_PORT = 7230;
+interface ProxySpec extends Pick<ServerSpec, 'name' | 'place' | 'env' | 'isReady'> {
+  folder: string;
+  configuration: string;
+}
 
-const temporalServers = (servers: [string, string][], options = ''): string =>
-  servers.map(([name, address]) => `  server ${name} ${address}:${TEMPORAL_PORT} check${options}`).join('\n');
+function haproxyPart({ folder, configuration, ...spec }: ProxySpec): Part {
+  const file = path.join(folder, `${spec.name.replaceAll(' ', '-')}.cfg`);
+  writeFileSync(file, configuration);
+  return serverPart({
+    ...spec,
+    command: ['haproxy', '-db', '-f', file],
+    stopSignal: 'SIGUSR1',
+    logFile: `${file}.log`,
+  });
+}
 
-/** The shipped proxy of a host, and before the services a proxy to Temporal. */
+/** The shipped proxy of a host. */
 export function proxyPart(folder: string, place: 'host1' | 'host2'): Part {
   const certificates = path.join(folder, 'certificates/');
   mkdirSync(certificates, { recursive: true });
@@ -165,61 +176,56 @@ export function proxyPart(folder: string, place: 'host1' | 'host2'): Part {
   execFileSync('openssl', [...kind, '-subj', '/CN=x', '-keyout', key, '-out', pem], { stdio: 'ignore' });
   appendFileSync(pem, readFileSync(key));
   const shipped = readFileSync(path.join(PACKAGE_ROOT, 'deploy/hosts/haproxy.cfg'), 'utf8');
-  const file = path.join(folder, `${place}.cfg`);
-  const [own, peer] = [ADDRESSES[place], ADDRESSES[PAIRS[place]]];
-  writeFileSync(file, `${shipped.replace(CERTIFICATES, certificates)}\n${temporalFrontend(own, peer)}`);
-  return serverPart({
-    name: `proxy of ${place}`,
-    place,
-    command: ['haproxy', '-db', '-f', file],
-    env: { PEER_ADDRESS: peer },
-    stopSignal: 'SIGUSR1',
-    logFile: `${file}.log`,
-    isReady: () => answersOn(own, 8404),
+  return haproxyPart({
+    ...{ name: `proxy of ${place}`, place, folder, env: { PEER_ADDRESS: ADDRESSES[PAIRS[place]] } },
+    configuration: shipped.replace(CERTIFICATES, certificates),
+    isReady: () => answersOn(ADDRESSES[place], 8404),
   });
 }
 
-const temporalFrontend = (own: string, peer: string): string => `
-listen temporal
-  mode tcp
-  bind 127.0.0.1:${TEMPORAL_PROXY_PORT}
-  timeout client 1h
-  timeout server 1h
-  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
-${temporalServers([['here', own]])}
-${temporalServers([['peer', peer]], ' backup')}
-`;
-
-export const TEMPORAL_ADDRESS = `127.0.0.1:${TEMPORAL_PROXY_PORT}`;
-
-/** The load balancer in front of both hosts, as docs/operators/two-hosts.md demands it, and one in front of Temporal for the harness. */
-export function loadBalancerPart(folder: string): Part {
-  const file = path.join(folder, 'load-balancer.cfg');
-  const { host1, host2 } = ADDRESSES;
-  const hosts: [string, string][] = Object.entries({ host1, host2 });
-  writeFileSync(
-    file,
-    `defaults
+const TCP = `defaults
   mode tcp
   timeout connect 2s
   timeout client 1h
   timeout server 1h
   retries 3
   option redispatch 1
-  default-server inter 2s fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+`;
+
+export const TEMPORAL_ADDRESS = '127.0.0.1:7230';
+
+const toTemporal = (servers: [string, string][], options = ''): string => `
+listen temporal
+  bind ${TEMPORAL_ADDRESS}
+${servers.map(([name, address], index) => `  server ${name} ${address}:${TEMPORAL_PORT} check${index > 0 ? options : ''}`).join('\n')}
+`;
+
+/** What the services of a host use: its own Temporal, and the other one's while that is down. */
+export function temporalProxyPart(folder: string, place: 'host1' | 'host2'): Part {
+  const servers: [string, string][] = [
+    ['here', ADDRESSES[place]],
+    ['peer', ADDRESSES[PAIRS[place]]],
+  ];
+  return haproxyPart({
+    ...{ name: `proxy to Temporal of ${place}`, place, folder },
+    configuration: TCP + toTemporal(servers, ' backup'),
+    isReady: () => Promise.resolve(true),
+  });
+}
+
+/** The load balancer in front of both hosts, as docs/operators/two-hosts.md demands it, and one in front of Temporal for the harness. */
+export function loadBalancerPart(folder: string): Part {
+  const { host1, host2 } = ADDRESSES;
+  const hosts: [string, string][] = Object.entries({ host1, host2 });
+  return haproxyPart({
+    ...{ name: 'load balancer', folder },
+    configuration: `${TCP}
 listen public
   bind 127.0.0.1:443
   option httpchk GET /host
-${hosts.map(([name, address]) => `  server ${name} ${address}:443 check port 8404`).join('\n')}
-listen temporal
-  bind ${TEMPORAL_ADDRESS}
-${temporalServers(hosts)}
-`,
-  );
-  return serverPart({
-    name: 'load balancer',
-    command: ['haproxy', '-db', '-f', file],
-    logFile: `${file}.log`,
+${hosts.map(([name, address]) => `  server ${name} ${address}:443 check port 8404 inter 2s`).join('\n')}
+${toTemporal(hosts)}`,
     isReady: () => answersOn('127.0.0.1', 443),
   });
 }

@@ -18,6 +18,7 @@ import {
   proxyPart,
   startPostgresPair,
   temporalPart,
+  temporalProxyPart,
 } from './servers';
 
 const NAMESPACE = 'cluster';
@@ -29,6 +30,7 @@ export interface Host {
   worker: ServicePart & WatchedPart;
   temporal: Part & WatchedPart;
   proxy: Part & WatchedPart;
+  temporalProxy: Part & WatchedPart;
 }
 
 export interface ClusterStack extends ChaosStack {
@@ -37,7 +39,9 @@ export interface ClusterStack extends ChaosStack {
 }
 
 /** The processes of a host, in the order in which they start. */
-export const partsOfHost = ({ temporal, api, worker, proxy }: Host): Part[] => [temporal, api, worker, proxy];
+export const partsOfHost = ({ temporal, temporalProxy, api, worker, proxy }: Host): Part[] => [
+  ...[temporal, temporalProxy, api, worker, proxy],
+];
 
 /** Starts two hosts with all they need, two Postgres servers, a load balancer and the receiver. */
 export async function startClusterStack(
@@ -95,10 +99,15 @@ export async function startClusterStack(
       api: service('server'),
       worker: service('worker'),
       proxy: guard(proxyPart(folder, place)),
+      temporalProxy: guard(temporalProxyPart(folder, place)),
     };
   };
   const hosts: ClusterStack['hosts'] = [host('host1', temporals[0]), host('host2', temporals[1])];
-  await Promise.all(hosts.flatMap((one) => [one.proxy, one.api, one.worker].map((part) => part.start())));
+  await Promise.all(
+    hosts.flatMap(({ temporalProxy, proxy, api, worker }) =>
+      [temporalProxy, proxy, api, worker].map((part) => part.start()),
+    ),
+  );
   await until(() => isServed(), 'the load balancer finds a host', 60_000);
 
   const isRunning = (parts: Part[]) => () => parts.every((part) => part.isRunning());
@@ -115,7 +124,11 @@ export async function startClusterStack(
     apis: [hosts[0].api, hosts[1].api],
     workers: [hosts[0].worker, hosts[1].worker],
     temporal: {
-      ...group('Temporal or a proxy', [...temporals, ...hosts.map(({ proxy }) => proxy), loadBalancer]),
+      ...group('Temporal or a proxy', [
+        ...temporals,
+        ...hosts.flatMap(({ proxy, temporalProxy }) => [proxy, temporalProxy]),
+        loadBalancer,
+      ]),
       dataDir: folder,
       address: () => TEMPORAL_ADDRESS,
     },
