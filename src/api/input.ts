@@ -1,15 +1,10 @@
 import { once } from 'node:events';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { toPointer, fieldErrors, fromPointer } from '../contracts/field-errors';
+import { fieldErrors, fromPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest, type FieldError } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
-import { MAX_DEPTH, describePlace, describeSyntaxError, inspectJson, isPlainJson } from './json-errors';
-
-/**
- * An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it.
- */
-const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
+import { describePlace, describeSyntaxError, findFault } from './json-errors';
 
 export interface BodyReaders {
   jsonBody: RouteMiddleware;
@@ -19,11 +14,9 @@ export interface BodyReaders {
 
 export function createBodyReaders(maxBytes: number): BodyReaders {
   const parse = bodyParser({
-    enableTypes: ['json'],
-    jsonLimit: `${maxBytes}b`,
-    // Accepts every JSON value, so that the schema reports a body that is not an object.
-    strict: false,
-    ...CO_BODY_OPTIONS,
+    enableTypes: ['text'],
+    extendTypes: { text: ['application/json'] },
+    textLimit: `${maxBytes}b`,
     onerror: (error) => {
       throw toProblem(error, maxBytes);
     },
@@ -45,7 +38,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
       const what = 'The body is not valid UTF-8, or contains U+FFFD, the replacement character';
       throw new Problem('malformed_json', `${what}, at ${describePlace(raw, replaced)}.`);
     }
-    refuseDuplicateKeys(raw);
+    ctx.request.body = parseJson(raw);
     await next();
   }
 
@@ -60,16 +53,20 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
 /** Compressed bodies are refused: a few bytes can expand to megabytes. */
 export const isCompressed = (encoding: string): boolean => !['', 'identity'].includes(encoding.toLowerCase());
 
-/** @throws Problem `invalid_request` if an object has a key twice, on which parsers disagree, or the body is too deep to tell */
-function refuseDuplicateKeys(raw: string): void {
-  if (isPlainJson(raw)) return;
-  const { duplicate, isTooDeep } = inspectJson(raw);
-  if (isTooDeep) {
-    const detail = `must not be nested more than ${MAX_DEPTH} levels deep`;
-    throw invalidRequest([{ code: 'too_deep', detail, pointer: '' }]);
+/**
+ * Accepts every JSON value: the schema reports a body that is not an object.
+ * @throws Problem
+ */
+function parseJson(raw: string): unknown {
+  try {
+    const fault = findFault(raw);
+    const parsed: unknown = fault && fault.code !== 'duplicate_key' ? undefined : JSON.parse(raw);
+    if (fault) throw invalidRequest([fault]);
+    return parsed;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Problem('malformed_json', `The body is not valid JSON: ${describeSyntaxError(raw)}.`);
   }
-  if (!duplicate) return;
-  throw invalidRequest([{ code: 'duplicate_key', detail: 'must be given once', pointer: toPointer(duplicate) }]);
 }
 
 /** Some proxies forward a request without a body as a chunked one without chunks. */
@@ -85,9 +82,7 @@ async function hasBody({ req, headers }: Context): Promise<boolean> {
 
 export const bodyOf = ({ request }: Context): unknown => (request.rawBody === undefined ? undefined : request.body);
 
-function toProblem(error: Error & { type?: string; status?: number; body?: string }, maxBytes: number): Problem {
-  if (error instanceof SyntaxError)
-    return new Problem('malformed_json', `The body is not valid JSON: ${describeSyntaxError(error.body ?? '')}.`);
+function toProblem(error: Error & { type?: string; status?: number }, maxBytes: number): Problem {
   switch (error.type ?? String(error.status)) {
     case 'entity.too.large':
       return new Problem('payload_too_large', `The body may be at most ${maxBytes} bytes.`);

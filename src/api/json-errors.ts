@@ -1,86 +1,75 @@
-import { type JSONPath, printParseErrorCode, visit } from 'jsonc-parser';
+import { type JSONVisitor, printParseErrorCode, visit } from 'jsonc-parser';
+import { toPointer } from '../contracts/field-errors';
+import { MAX_BODY_PARTS } from '../contracts/fields';
+import type { FieldError } from '../contracts/problem';
 import { escapeControls } from '../domain/text';
 
 /** The longest part of the body before the error that a response repeats, in characters. */
 const SHOWN = 10;
-/** The parser recurses. No valid body is as deep. */
-export const MAX_DEPTH = 100;
-const TOO_DEEP = new Error('nested too deeply');
-
-interface Findings {
-  error?: { message: string; index: number };
-  /** The path of the first key that an object has twice. */
-  duplicate?: JSONPath;
-  /** True if it is nested more than `MAX_DEPTH` levels deep: what follows is not read. */
-  isTooDeep?: boolean;
-}
-
-const COLON = /[ \t\r\n]*:/y;
+/** Parsers recurse. No valid body is as deep. */
+const MAX_DEPTH = 100;
+const FOUND = new Error('found');
 
 /**
- * Returns whether valid JSON has neither a repeated key nor more than `MAX_DEPTH` levels. `inspectJson` also tells where,
- * and takes ten times as long.
+ * Finds why JSON is refused that `JSON.parse` can read: too many parts or levels, which take long to parse, or a key that
+ * an object has twice, on which parsers disagree.
+ * @throws SyntaxError for some texts that are not JSON
  */
-export function isPlainJson(text: string): boolean {
-  /** The keys of each open object and array. Most have none, and to make a set takes time. */
-  const open: (Set<string> | undefined)[] = [];
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (character === '{' || character === '[') {
-      if (open.push(undefined) > MAX_DEPTH) return false;
+export function findFault(text: string): FieldError | undefined {
+  /** Of each open object and list: its last key or index, and the keys of an object. */
+  const open: { at: string | number; keys?: Set<string> }[] = [];
+  let parts = 0;
+  let start = 0;
+  let end = 0;
+  let duplicate: FieldError | undefined;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    const parent = open.at(-1);
+    if (character === '"') {
+      start = index;
+      for (index++; index < text.length && text[index] !== '"'; index++) if (text[index] === '\\') index++;
+      end = index + 1;
+    } else if (character === '{' || character === '[') {
+      if (character === '[') parts++;
+      if (open.push({ at: 0 }) > MAX_DEPTH)
+        return { code: 'too_deep', detail: `must not be nested more than ${MAX_DEPTH} levels deep`, pointer: '' };
     } else if (character === '}' || character === ']') open.pop();
-    else if (character === '"') {
-      const start = at;
-      for (at++; text[at] !== '"'; at++) if (text[at] === '\\') at++;
-      COLON.lastIndex = at + 1;
-      if (!COLON.test(text)) continue;
-      const key = text.slice(start, at + 1);
-      const keys = (open[open.length - 1] ??= new Set());
-      if (keys.size === keys.add(key.includes('\\') ? JSON.stringify(JSON.parse(key)) : key).size) return false;
+    else if (character === ',' && typeof parent?.at === 'number') {
+      parts++;
+      parent.at++;
+    } else if (character === ':' && parent) {
+      parts++;
+      const key = text.slice(start, end);
+      end = start;
+      parent.at = key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1);
+      parent.keys ??= new Set();
+      if (parent.keys.size === parent.keys.add(parent.at).size)
+        duplicate ??= {
+          code: 'duplicate_key',
+          detail: 'must be given once',
+          pointer: toPointer(open.map(({ at }) => at)),
+        };
     }
+    if (parts > MAX_BODY_PARTS)
+      return { code: 'too_big', detail: `must have at most ${MAX_BODY_PARTS} fields and list items`, pointer: '' };
   }
-  return true;
+  return duplicate;
 }
 
-/**
- * Finds what JSON.parse hides: repeated keys, and the place of the first error, which only some of its messages name.
- */
-export function inspectJson(text: string): Findings {
-  const findings: Findings = {};
-  const open: Set<string>[] = [];
-  const enter = (): void => {
-    if (open.push(new Set()) > MAX_DEPTH) throw TOO_DEEP;
+/** Finds the place of the first error, which only some messages of `JSON.parse` name. @param text not too deep */
+export function findSyntaxError(text: string): { message: string; index: number } | undefined {
+  let found: { message: string; index: number } | undefined;
+  const onError: JSONVisitor['onError'] = (code, index) => {
+    const message = printParseErrorCode(code).replace(/\B[A-Z]/g, ' $&');
+    found = { message: message.toLowerCase(), index };
+    throw FOUND;
   };
-  const leave = (): void => void open.pop();
   try {
-    visit(
-      text,
-      {
-        onObjectBegin: enter,
-        onObjectEnd: leave,
-        onArrayBegin: enter,
-        onArrayEnd: leave,
-        onObjectProperty(key, _index, _length, _line, _column, parentPath) {
-          const keys = open.at(-1);
-          if (keys?.has(key)) findings.duplicate ??= [...parentPath(), key];
-          keys?.add(key);
-        },
-        onError(code, index) {
-          findings.error ??= {
-            message: printParseErrorCode(code)
-              .replace(/\B[A-Z]/g, ' $&')
-              .toLowerCase(),
-            index,
-          };
-        },
-      },
-      { disallowComments: true },
-    );
+    visit(text, { onError }, { disallowComments: true });
   } catch (error) {
-    if (error !== TOO_DEEP) throw error;
-    findings.isTooDeep = true;
+    if (error !== FOUND) throw error;
   }
-  return findings;
+  return found;
 }
 
 /** Describes a place in a text: line and column, counted from 1, and the few characters around it. */
@@ -92,6 +81,6 @@ export function describePlace(text: string, index: number): string {
 }
 
 export function describeSyntaxError(text: string): string {
-  const { error } = inspectJson(text);
-  return error ? `${error.message} at ${describePlace(text, error.index)}` : TOO_DEEP.message;
+  const error = findSyntaxError(text);
+  return error ? `${error.message} at ${describePlace(text, error.index)}` : 'syntax error';
 }

@@ -43,8 +43,7 @@ const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\
 const REFERENCE = String.raw`^[^\x00-\x20\x7f]+( [^\x00-\x20\x7f]+)*$`;
 
 /** Printable text without surrounding whitespace. @param max length in Unicode code points */
-export const printableText = (max: number) =>
-  printable(z.string(), max, UNPRINTABLE, 'must contain only printable characters');
+export const printableText = (max: number) => printable(max, UNPRINTABLE, 'must contain only printable characters');
 
 const MAX_REFERENCE = 255;
 
@@ -53,25 +52,27 @@ const MAX_REFERENCE = 255;
  * from others, or chosen with a variation selector, is refused too: it contains invisible characters.
  */
 export const reference = printable(
-  z
-    .string()
-    // NFC takes seconds for 30,000 combining marks. A longer text has too many characters in any form.
-    .max(4 * MAX_REFERENCE, { error: `must be at most ${MAX_REFERENCE} characters`, abort: true })
-    .overwrite((value) => value.normalize('NFC')),
   MAX_REFERENCE,
   INVISIBLE,
   'must contain only visible characters and single spaces',
+  (value) => value.normalize('NFC'),
 ).meta({ pattern: REFERENCE });
 
-function printable(schema: z.ZodString, max: number, refused: RegExp, message: string) {
-  return schema
-    .min(1, 'must not be empty')
-    .superRefine((value, context) => {
-      if (Array.from(value).length > max) refuse(context, 'too_big', `must be at most ${max} characters`);
-      if (refused.test(value)) refuse(context, 'invalid_characters', message);
-      if (value !== value.trim()) refuse(context, 'surrounding_blanks', 'must not start or end with whitespace');
-    })
-    .meta({ maxLength: max, pattern: PRINTABLE });
+function printable(max: number, refused: RegExp, message: string, normalize = (value: string) => value) {
+  return (
+    z
+      .string()
+      // NFC takes seconds for 30,000 combining marks. A longer text has too many characters in any form.
+      .max(4 * max, { error: `must be at most ${max} characters`, abort: true })
+      .overwrite(normalize)
+      .min(1, 'must not be empty')
+      .superRefine((value, context) => {
+        if (Array.from(value).length > max) refuse(context, 'too_big', `must be at most ${max} characters`);
+        if (refused.test(value)) refuse(context, 'invalid_characters', message);
+        if (value !== value.trim()) refuse(context, 'surrounding_blanks', 'must not start or end with whitespace');
+      })
+      .meta({ maxLength: max, pattern: PRINTABLE })
+  );
 }
 
 /** An amount in pounds; parsed to pence. */
@@ -229,6 +230,9 @@ export const moment = z
 export const CURSOR = { description: 'The `next_cursor` of the previous page' };
 export const NO_CURSOR = 'must be the next_cursor of an earlier page';
 export const uuidCursor = z.guid(NO_CURSOR).optional().meta(CURSOR);
+
+/** Fields and list items of a body: each takes longer to read and check than hundreds of characters of a text. */
+export const MAX_BODY_PARTS = 2000;
 
 const MAX_META_DATA_BYTES = 16 * 1024;
 const MAX_META_DATA_DEPTH = 32;

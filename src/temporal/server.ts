@@ -70,7 +70,10 @@ export async function describeServer(client: Client): Promise<{ namespace: strin
 /** The task queues that every service has. */
 export const TASK_QUEUES = [ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE];
 
-/** Counts the workers that poll a task queue. */
+/**
+ * Counts the workers that poll a task queue, by this machine's clock. No call returns Temporal's, and by the newest poll,
+ * workers that have all stopped would count for minutes.
+ */
 export async function countPollers(client: Client, name: string): Promise<number> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,

@@ -1,3 +1,5 @@
+import { MAX_BODY_PARTS } from '../../src/contracts/fields';
+
 /** Fills a text with as many units as fit into this number of bytes. */
 const fill = (bytes: number, unit: string | ((index: number) => string), separator = ','): string => {
   const units: string[] = [];
@@ -11,14 +13,22 @@ const fill = (bytes: number, unit: string | ((index: number) => string), separat
 
 /** The frame of a create request around `data`'s fields takes fewer bytes than this. */
 const FRAME = 200;
+/** It has fewer fields and list items than this. */
+const FRAME_PARTS = 10;
 
-/** Twenty bodies of a create request that are costly to read, check or refuse, and the plain one of the same size. */
+/** Bodies of a create request that are costly to read, check or refuse, and the plain one of the same size. */
 export function nastyBodies(bytes: number): { plain: string; nasty: Record<string, string> } {
   const room = bytes - FRAME;
   const data = (fields: string): string => `{"data":{"amount":1,"reference":"x",${fields}}}`;
   const meta = (value: string): string => data(`"meta_data":${value}`);
   const deep = (levels: number, value: string): string =>
     meta(`{"a":${'['.repeat(levels)}${value}${']'.repeat(levels)}}`);
+  const parts = MAX_BODY_PARTS - FRAME_PARTS;
+  const digits = Math.floor(room / parts) - '"refrence":1,'.length;
+  /** As many fields as a body may have, which fill it. */
+  const fields = (name: string, value = '1'): string =>
+    Array.from({ length: parts }, (_, index) => `"${name}${String(index).padStart(digits, '0')}":${value}`).join();
+  const items = (unit: string): string => Array<string>(parts).fill(unit).join();
   return {
     plain: meta(`{"a":"${'x'.repeat(room)}"}`),
     nasty: {
@@ -42,6 +52,16 @@ export function nastyBodies(bytes: number): { plain: string; nasty: Record<strin
       'many errors': data(`"allowed_payment_terms":[${fill(room, '1')}]`),
       'a text of combining marks': data(`"webhook_url":"${'a'.repeat(9)}","source":"${fill(room, '\u0301', '')}"`),
       'a long URL': data(`"redirect_url":"http://${fill(room, 'é.', '')}"`),
+      'the most fields': meta(`{${fields('field')}}`),
+      'the most fields, one twice': meta(`{${fields('field')},"field${'0'.repeat(digits)}":1}`),
+      'the most fields, and an error at the end': `{"data":{${fields('field')}}`,
+      'the most fields, with escapes': meta(`{${fields(String.raw`\n`)}}`),
+      'the most unknown fields': data(fields('field')),
+      'the most unknown fields with names that are nearly right': data(fields('refrence')),
+      'the most lone surrogates': deep(1, items(`"${String.raw`\ud800`.repeat(4)}"`)),
+      'the most numbers': deep(1, items(`0.${'123456789'.repeat(3)}`)),
+      'the most lists, 29 deep': deep(1, fill(59 * (parts / 31), `${'['.repeat(29)}${']'.repeat(29)}`)),
+      'a long key and colons': `{"${String.raw`\n`.repeat(room / 4)}"${':'.repeat(room / 2)}`,
       'lines, and an error at the end': `{${fill(room, '\n', '')}"data":[1,}`,
       'an error in each token': `{"data":[${fill(room, '/*', '')}`,
     },

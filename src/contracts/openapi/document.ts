@@ -1,5 +1,5 @@
 import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from 'zod-openapi';
-import type { OrderRules } from '../fields';
+import { MAX_BODY_PARTS, type OrderRules } from '../fields';
 import { TAGS, toPaths } from './operation';
 import { orderOperations } from './order-operations';
 import { WEBHOOKS, webhookOperations } from './webhook-operations';
@@ -16,7 +16,8 @@ Guides: ${guides}.
   can access only that seller's orders.
   Another seller's order returns 404, like an order that does not exist.
 - **Your seller ID** is \`supplier_uuid\` in paths and \`seller_id\` in responses.
-- **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes. A list also has
+- **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes,
+  ${MAX_BODY_PARTS} fields and list items (an empty list counts as one) and 100 levels. A list also has
   \`next_cursor\`: pass it as \`cursor\` to get the next page. It is null on the last page. A request with an unknown field
   fails. Ignore unknown fields in responses: new ones may be added.
 - **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. OPTIONS returns 204,

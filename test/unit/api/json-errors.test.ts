@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { describeSyntaxError, inspectJson, isPlainJson } from '../../../src/api/json-errors';
+import { describeSyntaxError, findFault, findSyntaxError } from '../../../src/api/json-errors';
+import { MAX_BODY_PARTS } from '../../../src/contracts/fields';
 import { jsonTestSuite } from '../../support/json-test-suite';
 
 const isJson = (text: string): boolean => {
@@ -14,9 +15,9 @@ const isJson = (text: string): boolean => {
 test('only a text that JSON.parse refuses has an error', () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), (text, cut) => {
-      expect(inspectJson(text)).toEqual({});
+      expect([findFault(text), findSyntaxError(text)]).toEqual([undefined, undefined]);
       const part = text.slice(0, cut % text.length);
-      expect([part, inspectJson(part).error === undefined]).toEqual([part, isJson(part)]);
+      expect([part, findSyntaxError(part) === undefined]).toEqual([part, isJson(part)]);
     }),
   );
 });
@@ -27,9 +28,9 @@ test('the cases of JSONTestSuite have an error where JSON.parse refuses them, an
     const text = bytes.toString();
     // Some are deeper than what is inspected.
     if (text.length > 1000) continue;
-    const { error, duplicate } = inspectJson(text);
-    expect([name, error === undefined]).toEqual([name, isJson(text)]);
-    if (name.startsWith('y_')) expect([name, duplicate !== undefined]).toEqual([name, name.includes('duplicated_key')]);
+    expect([name, findSyntaxError(text) === undefined]).toEqual([name, isJson(text)]);
+    if (name.startsWith('y_'))
+      expect([name, findFault(text)?.code === 'duplicate_key']).toEqual([name, name.includes('duplicated_key')]);
     seen++;
   }
   expect(seen).toBeGreaterThan(300);
@@ -58,20 +59,37 @@ test.each([
 ])('the description of an error has its line, its column and a few characters: %j', (marked, description) => {
   const text = marked.replace('§', '');
   expect(isJson(text)).toBe(false);
-  expect([inspectJson(text).error?.index, describeSyntaxError(text)]).toEqual([marked.indexOf('§'), description]);
+  expect([findSyntaxError(text)?.index, describeSyntaxError(text)]).toEqual([marked.indexOf('§'), description]);
 });
 
-test('neither a deep body nor one with millions of escapes overflows the stack', () => {
-  const megabyte = 1_048_576;
-  expect(describeSyntaxError('['.repeat(megabyte))).toBe('nested too deeply');
-  expect(describeSyntaxError('{"a":'.repeat(megabyte / 5))).toBe('nested too deeply');
-  expect(inspectJson(`{"data":{"meta_data":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)).toEqual({
-    isTooDeep: true,
-  });
-  expect(isPlainJson(`${'['.repeat(101)}${']'.repeat(101)}`)).toBe(false);
-  expect(isPlainJson(`${'['.repeat(100)}${']'.repeat(100)}`)).toBe(true);
-  const escapes = `{"a":"${String.raw`\n\"`.repeat(4_000_000)}","b":1,"a":2}`;
-  expect(inspectJson(escapes)).toEqual({ duplicate: ['a'] });
+test('a body with 100 levels is read, and a deeper one is not, whatever follows', () => {
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  expect(
+    [deep(100), deep(101), '['.repeat(1_048_576), '{"a":'.repeat(200_000)].map((text) => findFault(text)?.code),
+  ).toEqual([undefined, 'too_deep', 'too_deep', 'too_deep']);
+});
+
+test.each<[what: string, of: (count: number) => string]>([
+  ['fields', (count) => `{${Array.from({ length: count }, (_, index) => `"${index}":","`).join()}}`],
+  ['items', (count) => `[${Array(count).fill('"a:,[b"').join()}]`],
+  [
+    'fields of objects in a list',
+    (count) =>
+      `[${Array(count / 2)
+        .fill('{"a":{}}')
+        .join()}]`,
+  ],
+  ['lists', (count) => `[${'[0],'.repeat((count - 2) / 2)}0]`],
+])('a body has at most 2,000 fields and list items: %s', (_, of) => {
+  expect([isJson(of(MAX_BODY_PARTS)), findFault(of(MAX_BODY_PARTS))]).toEqual([true, undefined]);
+  const detail = 'must have at most 2000 fields and list items';
+  expect(findFault(of(MAX_BODY_PARTS + 2))).toEqual({ code: 'too_big', detail, pointer: '' });
+});
+
+test('neither millions of escapes nor a text without an end holds it up', () => {
+  const escapes = String.raw`\n\"`.repeat(4_000_000);
+  expect(findFault(`{"a":"${escapes}","b":1,"a":2}`)).toMatchObject({ code: 'duplicate_key', pointer: '/a' });
+  expect(findFault(`{"a":"${escapes}`)).toBeUndefined();
 });
 
 test.each([
@@ -83,15 +101,14 @@ test.each([
   ['{"__proto__":1,"__proto__":2}', '/__proto__'],
   ['{"":1 , "":2}', '/'],
   ['{"a\\"b":"}","c":"\\\\","a\\"b":1}', '/a"b'],
+  ['{"a/~":1,"b":{"a/~":1},"a/~":1}', '/a~1~0'],
 ])('%s has the duplicate key %s', (text, pointer) => {
-  expect(`/${inspectJson(text).duplicate?.join('/')}`).toBe(pointer);
-  expect(isPlainJson(text)).toBe(false);
+  expect(findFault(text)).toEqual({ code: 'duplicate_key', detail: 'must be given once', pointer });
 });
 
 test.each(['1', '"a"', '[]', '{}', '[1,[2,{"a":[]}],"a"]', '{"a":{"a":{"a":"a"}},"b":["a","a"],"A":{"b":"a"}}'])(
   '%s has no duplicate key',
   (text) => {
-    expect(inspectJson(text).duplicate).toBeUndefined();
-    expect(isPlainJson(text)).toBe(true);
+    expect(findFault(text)).toBeUndefined();
   },
 );
