@@ -167,7 +167,7 @@ export async function endUnsent(db: DbClient, webhookId: string, state: 'exhaust
   return rowCount === 1;
 }
 
-export interface StoredWebhookTest {
+interface StoredWebhookTest {
   sellerId: string;
   webhookId: string;
   url: string;

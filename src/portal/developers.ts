@@ -77,12 +77,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     'key create',
     async (visit, { label }) => {
       const key = await createApiKey(deps, visit.session.seller.id, validate(newKeySchema, { label }).label);
-      return shownOnce(
-        visit,
-        'Your new API key',
-        key,
-        'If it replaces another one, put it into your shop first, then revoke the other.',
-      );
+      return shownOnce(visit, 'Your new API key', key, 'Put it into your shop before you revoke another one.');
     },
     ({ label }) => ({ label }),
   );

@@ -20,7 +20,8 @@ export const PAGES: readonly (readonly [path: string, title: string])[] = [
 const DONE: Readonly<Record<string, string>> = {
   cancelled: 'The order is cancelled.',
   resent: 'The webhook is being sent again. Reload the page to see the result.',
-  resending: 'The webhooks are being sent again, the oldest first, about four a second.',
+  resending:
+    'The webhooks are being sent again, the oldest first, about four a second. Reload the page to see the result.',
   address:
     'The webhook address is saved. Webhooks that wait are sent to it at their next attempt. To send them now, press “Resend”.',
   headers: 'The static headers are saved.',

@@ -11,9 +11,6 @@ export interface Attention {
   path: string;
 }
 
-/** The chart's measures, in its own units. It is stretched to the width of the page. */
-const CHART = { width: 720, height: 160 };
-
 export function overviewPage(base: string, overview: Overview, attention: readonly Attention[]): Html {
   const { created, completed, completedPence, conversion, medianMs } = overview;
   const share = conversion === null ? '–' : `${(100 * conversion).toFixed(1)}%`;
@@ -47,7 +44,8 @@ const figure = (name: string, value: string, hint?: string): Html =>
 
 /** Two bars for each day. Their shapes differ too, because colour must not be the only difference. */
 function chart(days: readonly DayOfOrders[]): Html {
-  const { width, height } = CHART;
+  // In the chart's own units: it is stretched to the width of the page.
+  const [width, height] = [720, 160];
   const most = Math.max(1, ...days.map(({ created, completed }) => Math.max(created, completed)));
   const step = width / days.length;
   const y = (count: number): number => height * (1 - count / most);
@@ -64,7 +62,6 @@ function chart(days: readonly DayOfOrders[]): Html {
       ></rect>`
     );
   };
-  const label = (day?: DayOfOrders): Html | false => day !== undefined && html`<span>${formatDay(day.day)}</span>`;
   return html`<figure>
     <figcaption>
       <span class="key created"></span> Orders created <span class="key completed"></span> Orders completed, each day.
@@ -74,7 +71,7 @@ function chart(days: readonly DayOfOrders[]): Html {
       <title id="chart-title">Orders a day: created and completed. The table below has the same numbers.</title>
       ${days.map((day, index) => [bar('created', index, day.created), bar('completed', index, day.completed)])}
     </svg>
-    <div class="hint">${label(days[0])} ${label(days.at(-1))}</div>
+    <div class="hint">${[days[0], days.at(-1)].map((day) => day && html`<span>${formatDay(day.day)}</span>`)}</div>
   </figure>`;
 }
 

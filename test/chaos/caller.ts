@@ -5,8 +5,8 @@ import type { Ledger } from './ledger';
 
 const TIMEOUT_MS = 7000;
 const RETRY_MS = 250;
-/** The caller repeats a call with one of these: 0 is a broken or refused connection, or a timeout. */
-const REPEATABLE = [0, 408, 503];
+/** The caller repeats a call with one of these: 0 is a broken or refused connection, or a timeout; 502 and 504 are a proxy's. */
+const REPEATABLE = [0, 408, 502, 503, 504];
 /** A call without an answer for this long counts as stuck. */
 export const STUCK_AFTER_MS = 60_000;
 
@@ -75,27 +75,28 @@ export function createCaller(apiUrls: readonly string[], ledger: Ledger): Caller
 
   return {
     async call(wanted, expected) {
-      const startedAt = performance.now();
-      const isMeasured = wanted.method === 'GET' || wanted.path.endsWith('/order/');
-      for (let isFirst = true; ; isFirst = false) {
+      let calledAt: number | undefined;
+      const kind = wanted.method === 'GET' ? 'read' : wanted.path.endsWith('/order/') ? 'create' : 'change';
+      for (;;) {
         const reply = await once(wanted);
-        const isSuccess = expected.includes(reply.status);
-        if (isFirst && isMeasured) ledger.firstTries.push({ at: startedAt, isSuccess });
+        const { status, startedAt, endedAt } = reply;
+        const isSuccess = expected.includes(status);
+        calledAt ??= startedAt;
+        ledger.tries.push({ kind, calledAt, startedAt, endedAt, status, isSuccess });
         if (isSuccess) {
-          ledger.successes.push(reply.endedAt);
+          ledger.successes.push(endedAt);
           // An earlier try may have done it: what it changed may show from then on.
-          return { ...reply, startedAt };
+          return { ...reply, startedAt: calledAt };
         }
         const name = `${wanted.method} ${wanted.path}`;
-        if (!REPEATABLE.includes(reply.status)) {
-          ledger.complaints.push(`${name} was answered ${reply.status} ${JSON.stringify(reply.body)}`);
+        if (!REPEATABLE.includes(status)) {
+          ledger.complaints.push(`${name} was answered ${status} ${JSON.stringify(reply.body)}`);
           return undefined;
         }
-        if (performance.now() > Math.max(deadline, startedAt + STUCK_AFTER_MS)) {
-          ledger.complaints.push(`${name} never succeeded; the last answer was ${reply.status}`);
+        if (performance.now() > Math.max(deadline, calledAt + STUCK_AFTER_MS)) {
+          ledger.complaints.push(`${name} never succeeded; the last answer was ${status}`);
           return undefined;
         }
-        ledger.repeats.push(`${reply.status} ${name}`);
         await delay(RETRY_MS);
       }
     },

@@ -18,7 +18,7 @@ const STUCK_AFTER_MS = 90_000;
 /** A customer who is sent back as often gives up. */
 const MOST_TRIES = 3;
 /** The customer tries again later: 0 is a broken connection. */
-const REPEATABLE = [0, 408, 429, 503];
+const REPEATABLE = [0, 408, 429, 502, 503, 504];
 
 /** What a customer wants, and what happens to them at the lender and at the bank. Later attempts succeed. */
 export interface Intent {
@@ -145,10 +145,7 @@ async function payAtBank(browser: Browser, path: string, decision: Intent['bank'
 /** False if the customer leaves, usually with a complaint. */
 function isAccepted({ status, text }: PageReply, path: string, { ledger, canVanish }: CheckOutOptions): boolean {
   if ([200, 303].includes(status)) return true;
-  if (REPEATABLE.includes(status)) {
-    ledger.repeats.push(`${status} ${path}`);
-    return true;
-  }
+  if (REPEATABLE.includes(status)) return true;
   if (status !== 404 || !canVanish) {
     ledger.complaints.push(`${path} was answered ${status} ${/<h1>([^<]*)/.exec(text)?.[1] ?? ''}`);
   }

@@ -57,15 +57,24 @@ export interface Ledger {
   complaints: string[];
   /** When calls succeeded, in ms of `performance.now()`: not pages, which reload. */
   successes: number[];
-  /** The first tries of creates and GETs. When they began is in ms of `performance.now()`. */
-  firstTries: { at: number; isSuccess: boolean }[];
-  /** Answers that made callers repeat a call: its status and path. */
-  repeats: string[];
+  tries: Try[];
+}
+
+/** One request of a call, which is repeated until it succeeds. Times are in ms of `performance.now()`. */
+export interface Try {
+  kind: 'create' | 'read' | 'change';
+  /** When the first try of the call began. */
+  calledAt: number;
+  startedAt: number;
+  endedAt: number;
+  /** 0 is a broken or refused connection, or a time-out. */
+  status: number;
+  isSuccess: boolean;
 }
 
 export const createLedger = (): Ledger => ({
   ...{ orders: [], listed: [], complaints: [] },
-  ...{ successes: [], firstTries: [], repeats: [] },
+  ...{ successes: [], tries: [] },
 });
 
 /** The orders that were acknowledged: their callers know an id. */

@@ -38,7 +38,10 @@ export function recoveryMs(
 }
 
 /** The share of the creates and GETs that began between two moments and succeeded at the first try. 1 if none began. */
-export function firstTryShare(firstTries: Ledger['firstTries'], from: number, to: number): number {
-  const during = firstTries.filter(({ at }) => at >= from && at < to);
+export function firstTryShare(tries: Ledger['tries'], from: number, to: number): number {
+  const during = tries.filter(
+    ({ kind, calledAt, startedAt }) =>
+      kind !== 'change' && startedAt === calledAt && startedAt >= from && startedAt < to,
+  );
   return during.length === 0 ? 1 : during.filter(({ isSuccess }) => isSuccess).length / during.length;
 }

@@ -104,7 +104,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   await replayRuns(stack, sellerIds, replayed);
   const replayMs = lap();
   broken.push(...[...replayed.values()].flat(), ...(own ?? []));
-  const share = firstTryShare(ledger.firstTries, struckAt, healedAt);
+  const share = firstTryShare(ledger.tries, struckAt, healedAt);
   if (spared && share < FIRST_TRY_SHARE) {
     const fault = `only ${Math.round(100 * share)} % of the creates and GETs during the fault succeeded at the first try`;
     broken.push({ orderId: '', fault });

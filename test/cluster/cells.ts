@@ -5,14 +5,17 @@ import { acknowledged } from '../chaos/ledger';
 import { type Part, restart } from '../chaos/part';
 import { lostOf, repairAll } from '../chaos/reconcile';
 import { Shopper } from '../chaos/shopper';
-import { type Phase, type PhaseFigures, figuresOf } from './measure';
+import { type Phase, tableOf } from './measure';
 import { type Cut, CUTS, cut, reconnect, separate, slowDown, speedUp } from './network';
 import { type ClusterStack, type Host, partsOfHost } from './stack';
 
 /** How long a fault lasts, and how long the service is watched afterwards. */
 const FAULT_MS = 40_000;
 const AFTER_MS = 30_000;
-const READ_EVERY_MS = 100;
+/** Reads are twice as frequent. */
+const CREATE_EVERY_MS = 1000;
+/** Just started, two hosts on one machine fail the calls of the first seconds. */
+const WARM_UP_MS = 15_000;
 /** How long a cluster manager takes to promote the replica. */
 const PROMOTED_AFTER_MS = 5000;
 /** How far the replica is behind when the primary ends. */
@@ -30,8 +33,8 @@ interface Plan extends Pick<Cell, 'variants' | 'allowed' | 'restores' | 'repair'
 
 export interface ClusterCell extends Cell {
   isSynchronous: boolean;
-  /** Of the run that has ended. */
-  figures: () => PhaseFigures[];
+  /** Of the run that has ended: what callers saw before the fault and in each step. */
+  table: () => string;
 }
 
 const together = (parts: Part[], action: (part: Part) => Promise<unknown>): Promise<unknown> =>
@@ -62,13 +65,11 @@ async function promote({ stack: { pair }, memory }: ClusterScene, behindMs: numb
   memory.set('from', Date.now());
   if (behindMs > 0) cut('postgres2', 'both ways');
   await delay(behindMs);
-  const lag = behindMs > 0 ? await pair.lag() : 0;
   await pair.primary.end('SIGKILL');
   reconnect('postgres2');
   await delay(PROMOTED_AFTER_MS);
   await pair.promote();
   memory.set('to', Date.now());
-  console.log(`promoted; ${lag} bytes of WAL are lost`);
 }
 
 /** A worker that was cut off for longer than the activity of an attempt (30 s) may repeat an earlier webhook late. */
@@ -141,46 +142,73 @@ const PLANS: Plan[] = [
   },
 ];
 
-/** Reads open orders all the time: the load's customers stop when they wait for changes. */
-async function readAlways({ stack, ledger, shops, random }: Scene, isOver: () => boolean): Promise<void> {
+/**
+ * Creates, reads and changes orders at a fixed rate until `isOver`, whatever else waits: the load's customers wait for each other.
+ */
+async function probe(
+  { stack, ledger, shops, random }: Scene,
+  canVanish: boolean,
+  isOver: () => boolean,
+): Promise<void> {
+  // The load alone is the measure of throughput.
   const caller = createCaller(stack.apiUrls, { ...ledger, successes: [] });
-  const shopper = new Shopper(caller, ledger, stack.checkoutKey, true, true);
-  const reads = new Set<Promise<unknown>>();
-  while (!isOver()) {
-    const { record } = random.pick(acknowledged(ledger));
-    const shop = shops.find(({ id }) => id === record.sellerId)!;
-    const read = shopper.read(shop, record).finally(() => reads.delete(read));
-    reads.add(read);
-    await delay(READ_EVERY_MS);
+  const shopper = new Shopper(caller, ledger, stack.checkoutKey, canVanish, canVanish);
+  const running = new Set<Promise<unknown>>();
+  const shop = shops[0]!;
+  const change = async (): Promise<void> => {
+    const record = await shopper.create(shop, 10);
+    if (!record) return;
+    await shopper.progress(record, 'signup_started');
+    await shopper.cancel(shop, record);
+  };
+  const read = async (): Promise<void> => {
+    const known = acknowledged(ledger).filter(({ record }) => record.sellerId === shop.id);
+    if (known.length > 0) await shopper.read(shop, random.pick(known).record);
+  };
+  for (let count = 0; !isOver(); count++) {
+    for (const work of count % 2 === 0 ? [change, read] : [read]) {
+      const one = work()
+        .catch((error: unknown) => ledger.complaints.push(`a probe failed: ${String(error)}`))
+        .finally(() => running.delete(one));
+      running.add(one);
+    }
+    await delay(CREATE_EVERY_MS / 2);
   }
-  await Promise.all(reads);
+  await Promise.all(running);
   await caller.close();
 }
 
 function cellOf({ name, steps, isSynchronous = false, ...details }: Plan): ClusterCell {
-  let figures: PhaseFigures[] = [];
+  const phases: Phase[] = [];
+  let table = '';
+  let isOver = false;
+  let probing = Promise.resolve();
   return {
     ...details,
-    ...{ name, isSynchronous, warmUpMs: 15_000, figures: () => figures },
+    ...{ name, isSynchronous, table: () => table, warmUpMs: 25_000 },
+    async prepare(scene) {
+      phases.push({ name: 'before', from: performance.now() + WARM_UP_MS, to: Infinity });
+      probing = delay(WARM_UP_MS).then(() => probe(scene, details.restores ?? false, () => isOver));
+      return Promise.resolve();
+    },
     async strike(scene) {
       const stack = scene.stack as ClusterStack;
       const [host, other] = scene.random.chance(0.5) ? stack.hosts : stack.hosts.toReversed();
       const planned = steps({ ...scene, stack, host: host!, other: other! });
-      let isOver = false;
-      const reading = readAlways(scene, () => isOver);
-      const struckAt = performance.now();
-      const phases: Phase[] = [];
       try {
         for (const [index, step] of planned.entries()) {
           const from = performance.now();
+          phases.at(-1)!.to = from;
+          phases.push({ name: step.name, from, to: Infinity });
+          console.log(`${new Date().toISOString()} ${host!.place} ${step.name}`);
           await step.begin();
           await delay(index === planned.length - 1 ? AFTER_MS : FAULT_MS);
-          phases.push({ name: step.name, from, to: performance.now() });
         }
       } finally {
+        phases.at(-1)!.to = performance.now();
         isOver = true;
-        await reading;
-        figures = phases.map((phase) => figuresOf(scene.ledger, phase, struckAt));
+        await probing;
+        table = tableOf(scene.ledger, phases);
       }
     },
   };

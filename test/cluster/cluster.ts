@@ -1,71 +1,75 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { StartError } from '../../src/entry-point';
-import { variantOf } from '../chaos/cell';
-import type { RunResult } from '../chaos/run';
-import { CELLS } from './cells';
-import type { PhaseFigures } from './measure';
+import { createCleanup } from '../chaos/cleanup';
+import { explain } from '../chaos/explain';
+import { runCell } from '../chaos/run';
+import { CELLS, type ClusterCell } from './cells';
 import { buildTemporal, lacking } from './programs';
+import { copyBuild } from './servers';
+import { startClusterStack } from './stack';
 
 /**
  * `npm run cluster`: breaks two hosts with a Temporal cluster and two Postgres servers under the load of chaos runs, a cell with a seed at a
  * time, checks every invariant for every order, and prints how long which calls failed. `--cell NAME` (or a part of names)
  * selects cells, `--seeds N` how many seeds of each, `--seed S` one of them. `--old-root` is the folder of another release with its `dist/`.
- * `--temporal` breaks the Temporal hosts alone, without the service: six minutes, on a busy machine too.
  */
 const { values } = parseArgs({
   options: {
     cell: { type: 'string', multiple: true, default: [''] },
     seeds: { type: 'string' },
     seed: { type: 'string' },
-    rate: { type: 'string', default: '3' },
+    rate: { type: 'string', default: '2' },
     'old-root': { type: 'string', default: '' },
-    temporal: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
+    /** The folder of a run: this process has namespaces of its own. */
+    inside: { type: 'string' },
   },
 });
-
-type Result = Omit<RunResult, 'facts'> & { figures: PhaseFigures[] };
 
 /** All that a run starts and mounts ends with its first process, however that ends. */
 const IN_NAMESPACES = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
 
-async function runInNamespaces(cell: string, seed: number): Promise<Result | undefined> {
+/** @returns true if no invariant is broken */
+async function runInNamespaces(cell: string, seed: number): Promise<boolean> {
   const folder = mkdtempSync(path.join(tmpdir(), 'order-service-cluster-'));
-  const script = [path.join(__dirname, 'run-cell.js'), cell, String(seed), values.rate, folder, values['old-root']];
+  const given = { cell, seed: String(seed), rate: values.rate, 'old-root': values['old-root'], inside: folder };
+  const options = Object.entries(given).map(([name, value]) => `--${name}=${value}`);
   // The proxies' certificates are self-signed.
   const env = { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' };
   try {
-    const child = spawn('unshare', [...IN_NAMESPACES, process.execPath, ...script], {
+    const child = spawn('unshare', [...IN_NAMESPACES, process.execPath, __filename, ...options], {
       env,
       stdio: ['pipe', 'inherit', 'inherit'],
     });
-    await once(child, 'exit');
-    const file = path.join(folder, 'result.json');
-    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Result) : undefined;
+    return (await once(child, 'exit'))[0] === 0;
   } finally {
     if (values.keep) console.log(`kept: ${folder}`);
     else rmSync(folder, { recursive: true, force: true });
   }
 }
 
-const seconds = (ms: number | null | undefined): string => (ms == null ? '–' : (ms / 1000).toFixed(1));
-
-function report(name: string, { seed, variant, orders, calls, baseline = 0, broken, figures }: Result): void {
-  const title = `${name}${variant === undefined ? '' : ` (${variant})`}, seed ${seed}`;
-  console.log(
-    `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${title}: ${orders} orders, ${calls} calls, ${baseline.toFixed(0)} calls/s before`,
-  );
-  for (const { phase, calls: of, backAfter } of figures) {
-    const parts = Object.entries(of).map(([kind, { gap, longest }]) => `${kind} ${seconds(gap)}, ${seconds(longest)}`);
-    console.log(
-      `       ${phase}: longest without a success, longest call: ${parts.join('; ')}; as before after ${seconds(backAfter)} s`,
-    );
+/** Runs a cell in the namespaces of this process. */
+async function runInside(cell: ClusterCell, seed: number, folder: string): Promise<boolean> {
+  // All processes end with this one, also if its parent is killed.
+  process.stdin.resume().on('end', () => process.exit(1));
+  const cleanup = createCleanup();
+  try {
+    const stack = await startClusterStack(cleanup, folder, cell);
+    const oldRoot = values['old-root'] || copyBuild(folder, '9.9.9');
+    const options = { seed, rate: Number(values.rate), oldRoot };
+    const { broken, facts, variant, orders, calls } = await runCell(stack, cell, options);
+    const name = `${cell.name}${variant === undefined ? '' : ` (${variant})`}, seed ${seed}`;
+    console.log(`${broken.length === 0 ? 'ok' : 'BROKEN'}: ${name}: ${orders} orders, ${calls} calls\n${cell.table()}`);
+    if (broken.length > 0) console.log(explain(broken, facts, stack));
+    return broken.length === 0;
+  } finally {
+    await cleanup.run();
   }
 }
 
@@ -74,23 +78,17 @@ async function run(): Promise<number> {
     for (const { name, variants = [] } of CELLS) console.log([name, ...variants].join('\n  '));
     return 0;
   }
+  const cells = CELLS.filter(({ name }) => values.cell.some((part) => name.includes(part)));
+  if (cells.length === 0) throw new StartError('no cell has this name: see --list');
+  if (values.inside) return (await runInside(cells[0]!, Number(values.seed), values.inside)) ? 0 : 1;
   const problem = lacking();
   if (problem !== undefined) throw new StartError(problem);
   buildTemporal();
-  if (values.temporal) return (await runInNamespaces('temporal', 0)) ? 0 : 1;
-  const cells = CELLS.filter(({ name }) => values.cell.some((part) => name.includes(part)));
-  if (cells.length === 0) throw new StartError('no cell has this name: see --list');
   let failed = 0;
-  for (const cell of cells) {
-    const count = Number(values.seeds ?? cell.variants?.length ?? 1);
-    const seeds =
-      values.seed === undefined ? Array.from({ length: count }, (_, index) => index + 1) : [Number(values.seed)];
-    for (const seed of seeds) {
-      const result = await runInNamespaces(cell.name, seed);
-      if (result) report(cell.name, result);
-      else console.log(`FAILED ${cell.name} (${variantOf(cell, seed)}), seed ${seed}: the harness failed`);
-      if (!result || result.broken.length > 0) failed += 1;
-    }
+  for (const { name, variants } of cells) {
+    const count = Number(values.seeds ?? variants?.length ?? 1);
+    const seeds = values.seed ? [Number(values.seed)] : Array.from({ length: count }, (_, index) => index + 1);
+    for (const seed of seeds) if (!(await runInNamespaces(name, seed))) failed += 1;
   }
   return failed === 0 ? 0 : 1;
 }

@@ -1,50 +1,65 @@
-import { recoveryMs, rateBetween } from '../chaos/recovery';
-import type { CallKind, Ledger } from '../chaos/ledger';
+import { markdownTable } from '../bench/table';
+import type { Ledger, Try } from '../chaos/ledger';
 
-/** Calls of customers and shops that have the same cause to fail. */
-const KINDS: Record<Kind, (kind: CallKind) => boolean> = {
-  creates: (kind) => kind === 'create',
-  reads: (kind) => kind === 'read',
-  changes: (kind) => !['create', 'read', 'page', 'resend'].includes(kind),
-};
-export type Kind = 'creates' | 'reads' | 'changes';
-
-/** A part of a cell, from its fault or the end of a fault until the next part. */
+/** A part of a cell, from its fault or the end of a fault until the next part. In ms of `performance.now()`. */
 export interface Phase {
   name: string;
-  /** In ms of `performance.now()`. */
   from: number;
   to: number;
 }
 
-export interface PhaseFigures {
-  phase: string;
-  /** For each kind of call: the longest time in which none succeeded, and that which a call took, with its repeats; in ms. */
-  calls: Record<Kind, { gap: number; longest: number }>;
-  /** Until throughput was as before; undefined if it was not in this phase. */
-  backAfter: number | undefined;
+/** What callers saw of a kind of call in a phase: a call is one or more tries. Times are in ms. */
+export interface Figures {
+  calls: number;
+  /** The calls of which a try failed. */
+  failed: number;
+  /** The statuses of the tries that failed. */
+  statuses: number[];
+  /** When the last call that failed began, from the beginning of the phase. */
+  failedUntil: number;
+  /** The same for calls that took more than a second. */
+  slowUntil: number;
+  /** The longest time in which no call succeeded. */
+  stopped: number;
+  /** The longest call. */
+  longest: number;
 }
 
-/** How long a phase lasts from the moment at which throughput was back: see `recoveryMs`. */
-const BEFORE_MS = 4000;
+const SLOW_MS = 1000;
 
-/** What callers saw in a phase. Calls that began before it belong to it if it made them wait. */
-export function figuresOf({ orders, successes }: Ledger, { name, from, to }: Phase, struckAt: number): PhaseFigures {
-  const answers = orders.flatMap((order) => order.answers);
-  const calls = Object.entries(KINDS).map(([kind, isOfKind]) => {
-    const own = answers.filter((answer) => isOfKind(answer.kind) && answer.endedAt >= from && answer.startedAt < to);
-    const ends = own
-      .map(({ endedAt }) => endedAt)
-      .filter((at) => at < to)
-      .toSorted((a, b) => a - b);
-    const gaps = [...ends, to].map((at, index) => at - (ends[index - 1] ?? from));
-    const longest = Math.max(0, ...own.map(({ startedAt, endedAt }) => endedAt - Math.max(startedAt, from)));
-    return [kind, { gap: Math.max(...gaps), longest }];
-  });
-  const baseline = rateBetween(successes, struckAt - BEFORE_MS, struckAt);
+/** A call that began before the phase belongs to it too if it ended there. */
+export function figuresOf({ tries }: Ledger, kind: Try['kind'], { from, to }: Phase): Figures {
+  const own = tries.filter((one) => one.kind === kind && one.endedAt >= from && one.calledAt < to);
+  const failures = own.filter(({ isSuccess }) => !isSuccess);
+  const successes = own.filter(({ isSuccess }) => isSuccess);
+  const callsOf = (some: Try[]): number[] => [...new Set(some.map(({ calledAt }) => calledAt))];
+  const until = (some: Try[]): number => Math.max(0, ...callsOf(some).map((calledAt) => calledAt - from));
+  const waited = ({ calledAt, endedAt }: Try): number => endedAt - Math.max(calledAt, from);
+  const ends = successes
+    .map(({ endedAt }) => endedAt)
+    .filter((at) => at < to)
+    .toSorted((a, b) => a - b);
   return {
-    phase: name,
-    calls: Object.fromEntries(calls) as PhaseFigures['calls'],
-    backAfter: recoveryMs(successes, { baseline, healedAt: from, now: to }),
+    calls: callsOf(own).length,
+    failed: callsOf(failures).length,
+    statuses: [...new Set(failures.map(({ status }) => status))].toSorted((a, b) => a - b),
+    failedUntil: until(failures),
+    slowUntil: until(successes.filter((one) => waited(one) > SLOW_MS)),
+    stopped: Math.max(...[...ends, to].map((at, index) => at - (ends[index - 1] ?? from))),
+    longest: Math.max(0, ...successes.map(waited)),
   };
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(1);
+
+export function tableOf(ledger: Ledger, phases: readonly Phase[]): string {
+  const rows = phases.flatMap((phase) =>
+    (['create', 'read', 'change'] as const).map((kind) => {
+      const { calls, failed, statuses, ...times } = figuresOf(ledger, kind, phase);
+      const what = `${failed} of ${calls} ${statuses.join(', ')}`;
+      return [phase.name, kind, what, ...Object.values(times).map(seconds)];
+    }),
+  );
+  const columns = ['failed', 'the last after, s', 'above 1 s until, s', 'none succeeded for, s', 'longest call, s'];
+  return markdownTable(['phase', 'calls', ...columns], rows);
 }

@@ -70,8 +70,6 @@ export interface PostgresPair {
   readLog: () => string;
   /** Makes the replica the primary, once the primary has ended. */
   promote: () => Promise<void>;
-  /** Bytes of WAL that the replica has not received. */
-  lag: () => Promise<number>;
 }
 
 /** Creates all databases, and starts the primary and a streaming replica. */
@@ -115,14 +113,6 @@ export async function startPostgresPair(folder: string, isSynchronous: boolean):
   await primary.start();
   await replica.start();
   const url = (host: string, database = 'orders'): string => `postgres://postgres:${password}@${host}:5432/${database}`;
-  async function ask<T extends pg.QueryResultRow>(host: string, query: string): Promise<T> {
-    const client = new pg.Client({ connectionString: url(host) });
-    await client.connect();
-    return client
-      .query<T>(query)
-      .then(({ rows }) => rows[0]!)
-      .finally(() => client.end());
-  }
   return {
     primary,
     replica,
@@ -132,43 +122,29 @@ export async function startPostgresPair(folder: string, isSynchronous: boolean):
         .map((dir) => readFileSync(`${dir}.log`, 'utf8'))
         .join(''),
     async promote() {
-      await ask(ADDRESSES.postgres2, 'select pg_promote()');
+      const client = new pg.Client({ connectionString: url(ADDRESSES.postgres2) });
+      await client.connect();
+      await client.query('select pg_promote()').finally(() => client.end());
       movePrimary('postgres2', 'postgres1');
-    },
-    async lag() {
-      const query = `select coalesce(min(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)), 'NaN')::float8 as bytes
-        from pg_stat_replication`;
-      return (await ask<{ bytes: number }>(PRIMARY, query)).bytes;
     },
   };
 }
 
-const SHARDS = 'numHistoryShards: 512';
-
-/** All four services of Temporal on one host, as deploy/temporal/cluster.yaml has them. `HISTORY_SHARDS` is for measurements. */
+/** All four services of Temporal on one host, as deploy/temporal/cluster.yaml has them. */
 export function temporalPart(folder: string, place: 'host1' | 'host2', { url }: PostgresPair): Part {
   const { username, password, host } = new URL(url());
-  const file = path.join(folder, `temporal-${place}.yaml`);
-  const shipped = readFileSync(path.join(PACKAGE_ROOT, 'deploy/temporal/cluster.yaml'), 'utf8');
-  const { HISTORY_SHARDS = '512' } = process.env;
-  writeFileSync(file, replaceIn(shipped, SHARDS, `numHistoryShards: ${HISTORY_SHARDS}`));
   return serverPart({
     name: `Temporal on ${place}`,
     place,
-    command: [TEMPORAL_SERVER, '--config-file', file, 'start'],
+    command: [TEMPORAL_SERVER, '--config-file', path.join(PACKAGE_ROOT, 'deploy/temporal/cluster.yaml'), 'start'],
     env: {
       ...{ HOST_ADDRESS: ADDRESSES[place], POSTGRES_ADDRESS: host },
       ...{ POSTGRES_USER: username, POSTGRES_PASSWORD: password },
       DYNAMIC_CONFIG: path.join(PACKAGE_ROOT, 'deploy/temporal/dynamic-config.yaml'),
     },
-    logFile: `${file}.log`,
+    logFile: path.join(folder, `temporal-${place}.log`),
     isReady: () => answersOn(ADDRESSES[place], TEMPORAL_PORT),
   });
-}
-
-function replaceIn(text: string, from: string, to: string): string {
-  if (!text.includes(from)) throw new Error(`the shipped file has no ${from}`);
-  return text.replace(from, to);
 }
 
 const PAIRS = { host1: 'host2', host2: 'host1' } as const;
@@ -191,7 +167,7 @@ export function proxyPart(folder: string, place: 'host1' | 'host2'): Part {
   const shipped = readFileSync(path.join(PACKAGE_ROOT, 'deploy/hosts/haproxy.cfg'), 'utf8');
   const file = path.join(folder, `${place}.cfg`);
   const [own, peer] = [ADDRESSES[place], ADDRESSES[PAIRS[place]]];
-  writeFileSync(file, `${replaceIn(shipped, CERTIFICATES, certificates)}\n${temporalFrontend(own, peer)}`);
+  writeFileSync(file, `${shipped.replace(CERTIFICATES, certificates)}\n${temporalFrontend(own, peer)}`);
   return serverPart({
     name: `proxy of ${place}`,
     place,

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { createPool } from '../../src/db/pool';
 import { createTemporalClient } from '../../src/temporal/connection';
@@ -47,7 +46,6 @@ export async function startClusterStack(
   { isSynchronous = false } = {},
 ): Promise<ClusterStack> {
   openNetwork();
-  cleanup.add(() => rmSync(folder, { recursive: true, force: true }));
   const guard = <P extends Part>(part: P): P & WatchedPart => endWith(cleanup, watch(part));
   const pair = await startPostgresPair(folder, isSynchronous);
   for (const part of [pair.primary, pair.replica]) endWith(cleanup, part);

@@ -134,8 +134,9 @@ create unique index orders_reference on orders (seller_id, reference) where stat
 create index orders_by_age on orders (created_at desc, id desc);
 create index orders_by_seller on orders (seller_id, created_at desc, id desc);
 create index orders_by_seller_save on orders (seller_id, saved_at desc, id desc);
+-- With what the seller's overview sums up.
 create index orders_by_seller_completion on orders (seller_id, completed_at desc, id desc)
-  where completed_at is not null;
+  include (created_at, amount_pence) where completed_at is not null;
 create index orders_by_seller_amount on orders (seller_id, amount_pence, created_at desc, id desc);
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
 -- For a seller's search, and with the reference alone for an operator's.

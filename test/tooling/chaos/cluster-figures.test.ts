@@ -1,25 +1,20 @@
+import { createLedger, type Try } from '../../chaos/ledger';
 import { figuresOf } from '../../cluster/measure';
-import { type Answer, createLedger, type OrderRecord } from '../../chaos/ledger';
 
-const answer = (kind: Answer['kind'], startedAt: number, endedAt: number): Answer => ({
-  ...{ kind, status: 200, startedAt, endedAt },
-});
-
-test('a phase has the longest time without a success, and the longest call, of each kind', () => {
+test('a phase has what failed and for how long, of a kind of call', () => {
   const ledger = createLedger();
-  const answers = [
-    answer('create', 900, 1100),
-    answer('create', 1900, 2000),
-    // Began before the phase, and waited for 9 s of it.
-    answer('cancel', 500, 10_000),
-    answer('approved', 11_000, 11_500),
-    // Not of this phase.
-    answer('approved', 21_000, 30_000),
-  ];
-  ledger.orders.push({ answers } as OrderRecord);
-  const { calls, backAfter } = figuresOf(ledger, { name: 'killed', from: 1000, to: 20_000 }, 1000);
-  expect(calls.creates).toEqual({ gap: 18_000, longest: 100 });
-  expect(calls.changes).toEqual({ gap: 9000, longest: 9000 });
-  expect(calls.reads).toEqual({ gap: 19_000, longest: 0 });
-  expect(backAfter).toBe(0);
+  const add = (kind: Try['kind'], status: number, calledAt: number, startedAt: number, endedAt: number): void =>
+    void ledger.tries.push({ kind, status, calledAt, startedAt, endedAt, isSuccess: status === 200 });
+  // Began before the phase, and failed in it.
+  add('change', 0, 500, 500, 7500);
+  add('change', 503, 500, 8000, 9000);
+  add('change', 200, 500, 9500, 12_000);
+  // Of another kind, and of another phase.
+  add('read', 503, 15_000, 15_000, 15_100);
+  add('change', 503, 21_000, 21_000, 22_000);
+  add('change', 200, 15_000, 15_000, 15_100);
+  expect(figuresOf(ledger, 'change', { name: 'killed', from: 1000, to: 20_000 })).toEqual({
+    ...{ calls: 2, failed: 1, statuses: [0, 503], failedUntil: 0, slowUntil: 0 },
+    ...{ stopped: 11_000, longest: 11_000 },
+  });
 });
