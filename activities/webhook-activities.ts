@@ -2,10 +2,8 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Logger } from 'pino';
 import { toWebhookTest } from '../src/contracts/webhook-mapper';
-import { readClock } from '../src/db/clock';
 import type { Db } from '../src/db/pool';
-import { type Credentials, type StaticHeaders, decryptCredentials, findCredentials } from '../src/db/secrets';
-import { findSeller } from '../src/db/sellers';
+import { type Credentials, type StaticHeaders, decryptCredentials } from '../src/db/secrets';
 import {
   type WebhookEvent,
   endUnsent,
@@ -49,6 +47,12 @@ interface WebhookActivityOptions {
   attemptsPerSeller: number;
   breaker: BreakerOptions;
   log: Logger;
+}
+
+/** What an attempt sends, and to whom. */
+interface Message extends Pick<WebhookEvent, 'id' | 'body' | 'sellerId'> {
+  url: string;
+  traceparent?: string | null;
 }
 
 export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
@@ -113,13 +117,7 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
   }
 
   async function signAndSend(
-    {
-      id,
-      url,
-      body,
-      sellerId,
-      traceparent,
-    }: Pick<WebhookEvent, 'id' | 'body' | 'sellerId'> & { url: string; traceparent?: string | null },
+    { id, url, body, sellerId, traceparent }: Message,
     { secrets, staticHeaders }: Credentials,
     at: Date,
   ): Promise<Omit<Attempt, 'operatorDetail'>> {
@@ -197,14 +195,12 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
     /** Sends a test webhook. The attempt is not recorded. Fails if none was made. */
     async sendTestWebhook(webhookId: string): Promise<WebhookTestAttempt> {
       const test = await findWebhookTest(db, webhookId);
-      const seller = test && (await findSeller(db, test.sellerId));
-      if (!seller) throw ApplicationFailure.nonRetryable(`no test webhook ${webhookId}`, 'WebhookTestNotFound');
-      const { sellerId, url, createdAt } = test;
+      if (!test) throw ApplicationFailure.nonRetryable(`no test webhook ${webhookId}`, 'WebhookTestNotFound');
+      const { sellerId, url, readAt } = test;
+      const body = JSON.stringify(toWebhookTest(test));
+      const credentials = decryptCredentials(keys, sellerId, test);
       return withinLimit(sellerId, async () => {
-        const credentials = await findCredentials(db, keys, sellerId);
-        const at = await readClock(db);
-        const body = JSON.stringify(toWebhookTest(seller, createdAt.toISOString()));
-        const result = await signAndSend({ id: webhookId, url, body, sellerId }, credentials, at);
+        const result = await signAndSend({ id: webhookId, url, body, sellerId }, credentials, readAt);
         // A test that is answered ends the wait of an endpoint. Its failure is not counted.
         if (endpointStateOf(result) !== 'not_answering') breakers.record({ sellerId, url }, result);
         return { ...result, body };

@@ -16,7 +16,7 @@ import { quoteRepayments } from './checkout/use-cases/quote-repayments';
 import { type Config, loadConfig } from './config';
 import { type Db, openDatabase } from './db/pool';
 import { waitForCurrentSchema } from './db/migrations';
-import { findServiceSecret } from './db/secrets';
+import { createServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
@@ -84,7 +84,7 @@ export async function startServer(
           log,
         },
         limits,
-        readSecret: () => findServiceSecret(db, keys, 'checkout'),
+        readSecret: createServiceSecret(db, keys, 'checkout'),
         settings: config.hostedCheckout,
         lenders: { sandbox, live: lenders.live },
         mails: mailAccountsOf(config),
@@ -92,7 +92,7 @@ export async function startServer(
       }),
     portal: createPortal({
       ...{ deps, limits, waitingFor: (ids, format) => waitingFor(db, ids, format) },
-      readSecret: () => findServiceSecret(db, keys, 'portal'),
+      readSecret: createServiceSecret(db, keys, 'portal'),
     }),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,

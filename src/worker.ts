@@ -28,7 +28,7 @@ import type { OldData } from './db/old-data';
 import { type Db, openDatabase } from './db/pool';
 import { waitForCurrentSchema } from './db/migrations';
 import { oldDataOf } from './db/retention';
-import { findServiceSecret } from './db/secrets';
+import { createServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
@@ -266,7 +266,7 @@ function checkoutActivities(
         config.hostedCheckout,
         log,
       ),
-      readSecret: () => findServiceSecret(db, createKeyRing(config.encryptionKeys), 'checkout'),
+      readSecret: createServiceSecret(db, createKeyRing(config.encryptionKeys), 'checkout'),
     }),
   };
 }

@@ -8,7 +8,7 @@ import type { Context, Next } from './context';
  * The status, for log and metrics, of a request without a response: the caller or the service has closed its
  * connection.
  */
-export const CLIENT_GONE = 499;
+const CLIENT_GONE = 499;
 
 const TOO_MANY = unavailable('Too many such calls of this account are running. Nothing changed.');
 

@@ -75,7 +75,9 @@ export function findSyntaxError(text: string): { message: string; index: number 
 /** Describes a place in a text: line and column, counted from 1, and the few characters around it. */
 export function describePlace(text: string, index: number): string {
   const before = text.slice(0, index);
-  const place = `line ${before.split('\n').length}, column ${index - before.lastIndexOf('\n')}`;
+  let line = 1;
+  for (let at = 0; at < index; at++) if (text[at] === '\n') line++;
+  const place = `line ${line}, column ${index - before.lastIndexOf('\n')}`;
   const shown = Array.from(before.slice(-100).trim()).slice(-SHOWN).join('');
   return `${place}${shown && `, after \`${escapeControls(shown)}\``}`;
 }

@@ -6,7 +6,7 @@ import { isDatabaseUnavailable } from '../db/database-errors';
 import type { State } from './context';
 
 /** Responses contain a seller's data. Files that may be cached set their own header. */
-export const STANDARD_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+const STANDARD_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
 /**
  * Sets the headers of every response, and renders every error of the middlewares below it as

@@ -11,7 +11,7 @@ import type { OrderWorkflows } from '../temporal/order-workflow-client';
 export { findSeller, notFound };
 
 /** What a report says besides its event. The actor is the customer unless it names another one. */
-export interface ReportedBy {
+interface ReportedBy {
   actor?: Actor;
   reason?: string | null;
   /** How the customer pays, once it is known. */

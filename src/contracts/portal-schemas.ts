@@ -22,4 +22,3 @@ export const portalSessionSchema = z
     read_only: z.boolean().meta({ description: 'True if the page can change nothing', examples: [true] }),
   })
   .meta({ id: 'PortalSession', description: "A link to the seller's page" });
-export type PortalSessionBody = z.infer<typeof portalSessionSchema>;

@@ -1,11 +1,11 @@
 import type { AttemptError, AttemptResult } from '../domain/webhook';
 import type { WebhookTest } from './webhook-schemas';
 
-export function toWebhookTest(seller: { id: string; name: string }, createdAt: string): WebhookTest {
+export function toWebhookTest(test: { sellerId: string; sellerName: string; createdAt: Date }): WebhookTest {
   return {
     type: 'webhook.test',
-    timestamp: createdAt,
-    data: { seller_id: seller.id, seller_name: seller.name },
+    timestamp: test.createdAt.toISOString(),
+    data: { seller_id: test.sellerId, seller_name: test.sellerName },
   };
 }
 

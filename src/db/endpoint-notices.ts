@@ -5,7 +5,7 @@ import type { DbClient } from './pool';
 export type EndpointKey = Pick<WebhookEndpoint, 'sellerId' | 'origin'>;
 
 /** What a seller is to be told of an endpoint. */
-export interface EndpointNotice extends EndpointKey {
+interface EndpointNotice extends EndpointKey {
   sellerName: string;
   sandbox: boolean;
   turn: EndpointTurn;

@@ -75,16 +75,18 @@ export async function findIdempotencyKey(
   sellerId: string,
   key: string,
 ): Promise<StoredResponse | undefined> {
-  const { rows } = await db.query<StoredResponse>(
-    'select request_digest as "requestDigest", response from idempotency_key where seller_id = $1 and key = $2',
-    [sellerId, key],
-  );
+  const { rows } = await db.query<StoredResponse>({
+    name: 'find_idempotency_key',
+    text: 'select request_digest as "requestDigest", response from idempotency_key where seller_id = $1 and key = $2',
+    values: [sellerId, key],
+  });
   return rows[0];
 }
 
 /** Deletes the start requests of orders whose workflows are started. */
 export async function deleteStartRequests(db: DbClient, orderIds: readonly string[]): Promise<void> {
-  await db.query('delete from start_request where order_id = any($1::uuid[])', [orderIds]);
+  const text = 'delete from start_request where order_id = any($1::uuid[])';
+  await db.query({ name: 'delete_start_requests', text, values: [orderIds] });
 }
 
 /** The row has what lists filter and order by; what else a change sets is read from the timeline. */

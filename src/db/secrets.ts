@@ -120,11 +120,16 @@ export async function rotateWebhookSecret(
 }
 
 /**
- * Returns a secret that is the same in all processes. The first call creates it.
+ * Returns a function that reads a secret, which is the same in all processes, and remembers it. The first read creates it.
  * @param name also the context in which it is encrypted
- * @throws DecryptionError
  */
-export async function findServiceSecret(db: DbClient, keys: KeyRing, name: string): Promise<string> {
+export function createServiceSecret(db: DbClient, keys: KeyRing, name: string): () => Promise<string> {
+  let known: string | undefined;
+  return async () => (known ??= await findServiceSecret(db, keys, name));
+}
+
+/** @throws DecryptionError */
+async function findServiceSecret(db: DbClient, keys: KeyRing, name: string): Promise<string> {
   const created = keys.encryptText(randomBytes(SERVICE_SECRET_BYTES).toString('base64url'), name);
   await db.query('insert into service_secret (name, secret) values ($1, $2) on conflict do nothing', [name, created]);
   const { rows } = await db.query<{ secret: string }>('select secret from service_secret where name = $1', [name]);

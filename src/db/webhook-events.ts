@@ -167,19 +167,14 @@ export async function endUnsent(db: DbClient, webhookId: string, state: 'exhaust
   return rowCount === 1;
 }
 
-export interface StoredWebhookTest {
-  sellerId: string;
+interface NewWebhookTest {
   webhookId: string;
+  sellerId: string;
   url: string;
-  /** In the webhook, so that a repeated attempt has the same content. */
-  createdAt: Date;
 }
 
 /** Stores a test webhook for the worker that sends it, and deletes old ones: no call waits for them any more. */
-export async function insertWebhookTest(
-  db: DbClient,
-  { webhookId, sellerId, url }: Omit<StoredWebhookTest, 'createdAt'>,
-): Promise<void> {
+export async function insertWebhookTest(db: DbClient, { webhookId, sellerId, url }: NewWebhookTest): Promise<void> {
   await db.query(
     `with deleted as (delete from webhook_test where created_at < now() - interval '10 minutes')
      insert into webhook_test (id, seller_id, url) values ($1, $2, $3)`,
@@ -187,9 +182,20 @@ export async function insertWebhookTest(
   );
 }
 
-export async function findWebhookTest(db: DbClient, webhookId: string): Promise<StoredWebhookTest | undefined> {
-  const { rows } = await db.query<StoredWebhookTest>(
-    'select id as "webhookId", seller_id as "sellerId", url, created_at as "createdAt" from webhook_test where id = $1',
+/** The data of a test webhook that an attempt needs. */
+interface WebhookTestEvent extends EncryptedCredentials, Omit<NewWebhookTest, 'webhookId'> {
+  sellerName: string;
+  /** In the webhook, so that a repeated attempt has the same content. */
+  createdAt: Date;
+  /** The time by the clock of Postgres. */
+  readAt: Date;
+}
+
+export async function findWebhookTest(db: DbClient, webhookId: string): Promise<WebhookTestEvent | undefined> {
+  const { rows } = await db.query<WebhookTestEvent>(
+    `select t.seller_id as "sellerId", s.name as "sellerName", t.url, t.created_at as "createdAt", now() as "readAt",
+       ${credentialsOf('t.seller_id')}
+     from webhook_test t join seller s on s.id = t.seller_id where t.id = $1`,
     [webhookId],
   );
   return rows[0];

@@ -42,7 +42,7 @@ export const TRANSITIONS = {
 
 /** What makes an order UNSUCCESSFUL. */
 export const UNSUCCESSFUL_REASONS = ['declined', 'failed', 'expired', 'cancelled'] as const;
-export type UnsuccessfulReason = (typeof UNSUCCESSFUL_REASONS)[number];
+type UnsuccessfulReason = (typeof UNSUCCESSFUL_REASONS)[number];
 
 /** The reason if `event` has made an order UNSUCCESSFUL: the event itself, or `cancelled` for a cancel. */
 export function unsuccessfulReason(event: string): UnsuccessfulReason {

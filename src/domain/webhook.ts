@@ -161,4 +161,4 @@ export function webhookUrlOf(orderUrl: string | null, { url, replaces }: Account
   return replaces.includes(originOf(orderUrl)) || replaces.includes(normalUrl(orderUrl)) ? url : orderUrl;
 }
 
-export const normalUrl = (url: string): string => parseUrl(url)?.href ?? url;
+const normalUrl = (url: string): string => parseUrl(url)?.href ?? url;

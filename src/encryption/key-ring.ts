@@ -110,9 +110,6 @@ export function keyIdOf(stored: string): string | undefined {
   return ENCRYPTED_TEXT.exec(stored)?.[1];
 }
 
-/** Stores texts as they are. */
-export const NO_KEYS: KeyRing = createKeyRing([]);
-
 const KEY_BYTES = 32;
 const ENTRY = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/]{43}=)$/;
 

@@ -31,7 +31,7 @@ export interface MailAccounts {
 }
 
 /** The mail was not sent. The message quotes neither the mail nor its receiver: Temporal's history keeps it. */
-export class MailNotSent extends Error {}
+class MailNotSent extends Error {}
 
 interface MailSettings {
   production: boolean;

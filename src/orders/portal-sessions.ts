@@ -82,5 +82,3 @@ export function createPortalSessions(db: Db) {
     end: (session: PortalSession) => audited(session, 'sign out', {}, () => endPortalSession(db, session.id)),
   };
 }
-
-export type PortalSessions = ReturnType<typeof createPortalSessions>;

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const NONE: Usage = { orders: 0, bytes: 0 };
 
 /** What an account may create on one day (UTC), unless it has limits of its own. */
-export type QuotaSettings = Record<'live' | 'sandbox', Usage>;
+type QuotaSettings = Record<'live' | 'sandbox', Usage>;
 export type Quotas = ReturnType<typeof createQuotas>;
 
 const today = (): number => Math.floor(Date.now() / DAY_MS);

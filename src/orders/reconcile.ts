@@ -45,7 +45,7 @@ export const REPAIRS = {
   decide_which: 'decide which is right: --keep-row discards the changes of the workflow',
   nothing_done: 'nothing was done',
 };
-export type Repair = keyof typeof REPAIRS;
+type Repair = keyof typeof REPAIRS;
 
 export interface ReconcileDependencies {
   db: Db;

@@ -160,7 +160,7 @@ export async function describeWebhooks(
   });
 }
 
-export async function describeWebhook(deps: DescribeDependencies, webhook: ListedWebhook): Promise<WebhookEventBody> {
+async function describeWebhook(deps: DescribeDependencies, webhook: ListedWebhook): Promise<WebhookEventBody> {
   const [body] = await describeWebhooks(deps, [webhook]);
   if (!body) throw new Error('a webhook has no description');
   return body;

@@ -34,7 +34,7 @@ const stuckOf = ({ workflowType }: RunKind): string =>
   `and ${problemsKey.name} in ('${TASK_FAILED}', '${TASK_TIMED_OUT}')`;
 
 /** A run as Temporal lists it: what has just changed may be missing. */
-export interface ListedRun {
+interface ListedRun {
   orderId: string;
   runId: string;
 }

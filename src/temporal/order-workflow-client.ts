@@ -116,42 +116,32 @@ export function createOrderWorkflows(
     async start(order: Order, delayMs: number): Promise<void> {
       const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
       const startDelay = Math.round(Math.min(delayMs, untilExpiry));
-      try {
-        await within(startTimeoutMs, () =>
-          workflow.start<typeof orderWorkflow>('orderWorkflow', {
-            ...orderOptions(order, encryptPayloads),
-            // A start that arrives after the order has closed does nothing.
-            workflowIdReusePolicy: 'REJECT_DUPLICATE',
-            ...(startDelay > 0 && { startDelay }),
-            // An order with changes may have pending webhooks too: its run reads the row.
-            args: [
-              { orderId: order.id, ...(order.version === 1 && { state: stateOf(order.changes, order.expiresAt) }) },
-            ],
-          }),
-        );
-      } catch (error) {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      }
+      const starting = within(startTimeoutMs, () =>
+        workflow.start<typeof orderWorkflow>('orderWorkflow', {
+          ...orderOptions(order, encryptPayloads),
+          // A start that arrives after the order has closed does nothing.
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          ...(startDelay > 0 && { startDelay }),
+          // An order with changes may have pending webhooks too: its run reads the row.
+          args: [{ orderId: order.id, ...(order.version === 1 && { state: stateOf(order.changes, order.expiresAt) }) }],
+        }),
+      );
+      await isStartedBy(starting);
     },
 
     /**
      * Starts a run that reads the row. The row must not lack changes of the last run.
      * @returns false if a run is open: nothing was started
      */
-    async resume(order: Order): Promise<boolean> {
-      try {
-        await within(startTimeoutMs, () =>
-          workflow.start<typeof orderWorkflow>('orderWorkflow', {
-            ...fromRow(order),
-            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-            workflowIdConflictPolicy: 'FAIL',
-          }),
-        );
-        return true;
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
-        throw error;
-      }
+    resume(order: Order): Promise<boolean> {
+      const starting = within(startTimeoutMs, () =>
+        workflow.start<typeof orderWorkflow>('orderWorkflow', {
+          ...fromRow(order),
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          workflowIdConflictPolicy: 'FAIL',
+        }),
+      );
+      return isStartedBy(starting);
     },
 
     /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
@@ -201,20 +191,15 @@ export function createOrderWorkflows(
      * @returns false if the order has completed since `order` was read, or waits for `reconcile`: nothing is sent
      * @throws NothingChanged
      */
-    async resendWebhook(order: Order, webhookId: string): Promise<boolean> {
-      try {
-        await callIfUp(startTimeoutMs, () =>
-          workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
-            ...fromRow(order),
-            signal: resendWebhookSignal,
-            signalArgs: [webhookId],
-          }),
-        );
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
-        throw error;
-      }
-      return true;
+    resendWebhook(order: Order, webhookId: string): Promise<boolean> {
+      const signalling = callIfUp(startTimeoutMs, () =>
+        workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
+          ...fromRow(order),
+          signal: resendWebhookSignal,
+          signalArgs: [webhookId],
+        }),
+      );
+      return isStartedBy(signalling);
     },
 
     /**
@@ -225,23 +210,19 @@ export function createOrderWorkflows(
     async resendWebhooks(selection: WebhookSelection): Promise<string> {
       const { sellerId } = selection;
       const resendId = `resend-webhooks-${sellerId ?? 'all-sellers'}`;
-      try {
-        await callIfUp(startTimeoutMs, () =>
-          workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
-            taskQueue: ORDER_TASK_QUEUE,
-            workflowId: resendId,
-            ...(sellerId !== undefined && {
-              priority: { fairnessKey: sellerId },
-              typedSearchAttributes: new TypedSearchAttributes([{ key: sellerIdKey, value: sellerId }]),
-            }),
-            args: [selection],
+      const starting = callIfUp(startTimeoutMs, () =>
+        workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
+          taskQueue: ORDER_TASK_QUEUE,
+          workflowId: resendId,
+          ...(sellerId !== undefined && {
+            priority: { fairnessKey: sellerId },
+            typedSearchAttributes: new TypedSearchAttributes([{ key: sellerIdKey, value: sellerId }]),
           }),
-        );
-      } catch (error) {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        throw new AlreadyRunning(`the workflow ${resendId} is already running: wait for its end, or cancel it`);
-      }
-      return resendId;
+          args: [selection],
+        }),
+      );
+      if (await isStartedBy(starting)) return resendId;
+      throw new AlreadyRunning(`the workflow ${resendId} is already running: wait for its end, or cancel it`);
     },
 
     /** Has the seller's contact told what is due about an endpoint, unless that is under way. */
@@ -278,6 +259,17 @@ export function createOrderWorkflows(
   };
 }
 
+/** @returns false if a run with this id exists that does not let another one start: the call did nothing */
+async function isStartedBy(call: Promise<unknown>): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw error;
+  }
+}
+
 /** What an update that failed has done to the order; the error itself if that is unknown. */
 function toChangeError(error: unknown): unknown {
   if (error instanceof WorkflowExecutionAlreadyStartedError) return new ChangeRefused('the last run has completed');
@@ -311,7 +303,7 @@ const TASK_TIMEOUT = '5 seconds';
  * is open, it is used.
  * @param isEncrypted omits the reference as a search attribute, because Temporal stores those in clear
  */
-export function orderOptions(order: Order, isEncrypted: boolean) {
+function orderOptions(order: Order, isEncrypted: boolean) {
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),

@@ -5,7 +5,7 @@ import type { Target } from './target';
 
 const BODY_BYTES = 65_536;
 /** Of the processor time of a plain body. */
-const MAX_RATIO = 4;
+const MAX_RATIO = 5;
 /** Calls of which the processor time is measured together, and how often: the least counts, because others disturb. */
 const CALLS = 10;
 const ROUNDS = 4;

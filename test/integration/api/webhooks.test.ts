@@ -11,9 +11,9 @@ import {
 } from '../../../src/contracts/webhook-schemas';
 import { findCredentials } from '../../../src/db/secrets';
 import type { Order } from '../../../src/domain/order';
-import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { requestResend } from '../../../src/orders/webhooks';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
+import { NO_KEYS } from '../../support/keys';
 import { type Api, apiOf, BASE } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { noWebhookPending, openOrder, setBack, statusOf } from '../../support/orders';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { findCredentials } from '../../../src/db/secrets';
-import { NO_KEYS } from '../../../src/encryption/key-ring';
+import { NO_KEYS } from '../../support/keys';
 import { BASE } from '../../support/api';
 import { expectError, runCli } from '../../support/cli';
 import { noWebhookPending, openOrder } from '../../support/orders';

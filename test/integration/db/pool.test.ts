@@ -1,6 +1,8 @@
 import type { PoolClient } from 'pg';
-import { inTransaction } from '../../../src/db/pool';
+import { createPool, inTransaction } from '../../../src/db/pool';
+import { insertOrder } from '../../../src/db/save-order';
 import { useDatabase } from '../../support/database';
+import { BY_SELLER, newOrder, newSeller } from '../../support/new-orders';
 import { until } from '../../support/until';
 
 const database = useDatabase();
@@ -48,4 +50,16 @@ test('a failed transaction is rolled back', async () => {
   await expect(transaction).rejects.toThrow('on purpose');
   const { rows } = await database.db.query("select to_regclass('half_done') as found");
   expect(rows).toEqual([{ found: null }]);
+});
+
+test('a refused insert keeps its connection', async () => {
+  const order = newOrder(await newSeller(database.db));
+  const pool = createPool(database.url, 1, () => undefined);
+  const pid = async () => (await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
+  const before = await pid();
+  await insertOrder(pool, order, BY_SELLER);
+  const duplicate = insertOrder(pool, { ...newOrder(order.sellerId), reference: order.reference }, BY_SELLER);
+  await expect(duplicate).rejects.toMatchObject({ code: '23505' });
+  expect(await pid()).toBe(before);
+  await pool.end();
 });

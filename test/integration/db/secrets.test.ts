@@ -10,7 +10,8 @@ import {
 import { deleteOldData } from '../../../src/db/old-data';
 import { oldDataOf } from '../../../src/db/retention';
 import { insertOrder } from '../../../src/db/save-order';
-import { DecryptionError, type EncryptionKey, NO_KEYS, createKeyRing } from '../../../src/encryption/key-ring';
+import { DecryptionError, type EncryptionKey, createKeyRing } from '../../../src/encryption/key-ring';
+import { NO_KEYS } from '../../support/keys';
 import { holdTransaction, useDatabase } from '../../support/database';
 import { BY_SELLER, newOrder, newSeller } from '../../support/new-orders';
 

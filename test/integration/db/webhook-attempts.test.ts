@@ -152,3 +152,12 @@ test('the timeline of an order gets its entries in the order in which they are r
   );
   expect(first).toEqual([{ before: true }]);
 });
+
+test('pending webhooks are read in the order of their sequence', async () => {
+  const { order, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved', 'completed');
+  await makeAttempt(database.db, ids[1]!, DELIVERED);
+  expect(await findPendingWebhooks(database.db, order.id)).toEqual([
+    { id: ids[0], sequence: 1 },
+    { id: ids[2], sequence: 3 },
+  ]);
+});

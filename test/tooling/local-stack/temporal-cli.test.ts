@@ -1,8 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findTemporalCli } from '../../../tools/local-stack/temporal-cli';
+import { findTemporalCli, fromTemporal } from '../../../tools/local-stack/temporal-cli';
 
 let home: string;
 let env: NodeJS.ProcessEnv;
@@ -82,6 +86,26 @@ test('a download that is not the pinned program is skipped, whatever its source 
   await expect(
     findTemporalCli(() => undefined, { ...env, XDG_CACHE_HOME: join(home, 'c2') }, { other }),
   ).rejects.toThrow(/^no Temporal CLI/);
+});
+
+test("the program is taken from Temporal's archive, and an error of the server is one line", async () => {
+  writeFileSync(join(home, 'temporal'), PROGRAM);
+  const archive = execFileSync('tar', ['-czf', '-', '-C', home, 'temporal']);
+  const paths: string[] = [];
+  const server = createServer(({ url }, response) => {
+    paths.push(url!);
+    response.writeHead(paths.length === 1 ? 200 : 503).end(archive);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const download = (folder: string) =>
+    fromTemporal(folder, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const cli = await find({ first: download });
+  expect(readFileSync(cli, 'utf8')).toBe(PROGRAM);
+  expect(paths[0]).toMatch(/^\/cli\/archive\/v\d+\.\d+\.\d+\?platform=\w+&arch=(amd64|arm64)$/);
+  rmSync(cli);
+  await find({ first: download, second: online });
+  server.close();
+  expect(lines.at(-2)).toMatch(/^Temporal: no CLI from first: http:\S+ answered 503$/);
 });
 
 test('only this user can enter the cache', async () => {
