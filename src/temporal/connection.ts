@@ -1,4 +1,4 @@
-import type { Interceptor } from '@grpc/grpc-js';
+import { type InterceptingCall, type Interceptor, status } from '@grpc/grpc-js';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
@@ -30,14 +30,32 @@ function proxyArguments(): { 'grpc.enable_http_proxy': number } {
 export const endAt = (deadline: number, delayMs: number, now: number): number =>
   Math.min(delayMs, Math.max(deadline - now, 0));
 
+/** Stands for a call on a connection that was closed before it was repeated. grpc-js throws in the timer of the repetition. */
+const CLOSED: Pick<InterceptingCall, 'start' | 'sendMessage' | 'halfClose'> = {
+  start: (metadata, listener) =>
+    listener?.onReceiveStatus?.({ code: status.CANCELLED, details: 'the connection is closed', metadata }),
+  sendMessage: () => undefined,
+  halfClose: () => undefined,
+};
+
 /** The SDK's retries, with delays that end at the call's deadline: the SDK waits up to 6 s. */
 const retryUntilDeadline: Interceptor = (options, nextCall) => {
   const retry = defaultGrpcRetryOptions();
+  let attempts = 0;
   return makeGrpcRetryInterceptor({
     ...retry,
-    delayFunction: (attempt, status) =>
-      endAt(Number(options.deadline ?? Infinity), retry.delayFunction(attempt, status), Date.now()),
-  })(options, nextCall);
+    delayFunction: (attempt, failure) =>
+      endAt(Number(options.deadline ?? Infinity), retry.delayFunction(attempt, failure), Date.now()),
+  })(options, (next) => {
+    try {
+      return nextCall(next);
+    } catch (error) {
+      if (attempts === 0) throw error;
+      return CLOSED as InterceptingCall;
+    } finally {
+      attempts += 1;
+    }
+  });
 };
 
 /** After a long outage, gRPC would try to connect every two minutes. */

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { status } from '@grpc/grpc-js';
 import { createTemporalClient, endAt, nativeProxy } from '../../../src/temporal/connection';
+import { until } from '../../support/until';
 
 test.each([
   ['a delay that ends before the deadline stays as it is', 2000, 500, 500],
@@ -46,4 +48,16 @@ test.each(['http_proxy', 'https_proxy', 'grpc_proxy'])('a client of Temporal doe
 
 test('a client of Temporal uses TEMPORAL_PROXY', async () => {
   expect(await targetsAsked('TEMPORAL_PROXY')).toContain('127.0.0.1:1');
+});
+
+test('a call that waits to be repeated when its connection is closed ends as cancelled', async () => {
+  // Nothing listens on port 1.
+  const { connection } = createTemporalClient({ connectionOptions: { address: '127.0.0.1:1' } });
+  const delays = jest.spyOn(global, 'setTimeout');
+  const call = connection.withDeadline(Date.now() + 60_000, () => connection.workflowService.getSystemInfo({}));
+  const ended = call.catch((error: unknown) => error);
+  await until(() => delays.mock.calls.some(([repeat]) => repeat.name === 'retry'), 'the call waits');
+  await connection.close();
+  delays.mockRestore();
+  expect(await ended).toMatchObject({ code: status.CANCELLED, details: 'the connection is closed' });
 });
