@@ -181,7 +181,8 @@ test('the daily look resumes an order whose workflow was deleted, and ends the o
     await until(async () => (await runsOf(stack, id)).length === 0, 'visibility does not list it');
   }
   await resetRun(settled);
-  expect((await queryOrder(stack.client, settled))?.status).toBe('CREATED');
+  const queried = () => queryOrder(stack.client, settled).catch(() => undefined);
+  await until(async () => (await queried())?.status === 'CREATED', 'the run that the reset has left answers');
   const runs = () => runsOf(stack, settled);
   await until(async () => (await runs()).length === 2, 'visibility lists the run that the reset has left');
   receiver.answerWith(200);
