@@ -129,16 +129,12 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
 
 // In this file, so that no other start takes a port between its choice and its use.
 describe('signals', () => {
-  let home: string;
   let data: string;
+  let tests = 0;
   beforeEach(() => {
-    home = mkdtempSync(path.join(tmpdir(), 'order-service-signals-'));
-    data = path.join(home, 'data');
+    data = path.join(folder, `signals-${++tests}`);
   });
-  afterEach(async () => {
-    await killProcesses('SIGTERM');
-    rmSync(home, { recursive: true, force: true });
-  });
+  afterEach(() => killProcesses('SIGTERM'));
 
   const inDataDir = (file: string): string => path.join(data, file);
   const servers = (): number[] =>
