@@ -1,17 +1,20 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { type ApiResponse, BASE, order } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
+import { useApi } from '../../support/with-api';
 
 const SECOND = '/api/iwocapay/ecommerce';
 const HEADER = 'X-Shop-Signature';
-const stack = useStack({ env: { API_BASE_PATHS: `${BASE},${SECOND}`, RESPONSE_HMAC_HEADER: HEADER } });
+const stack = useSharedStack();
+const service = useApi(stack, { API_BASE_PATHS: `${BASE},${SECOND}`, RESPONSE_HMAC_HEADER: HEADER });
 const seller = (base: string): string => `${base}/seller/${stack.seller.id}`;
-const signatureOf = (text: string): string => createHmac('sha256', stack.seller.key).update(text).digest('base64');
+const signatureOf = (text: string, key = stack.seller.key): string =>
+  createHmac('sha256', key).update(text).digest('base64');
 
 /** Calls a path below the second base path, and expects the response to be signed. */
 async function signed(method: string, path: string, body?: unknown): Promise<ApiResponse> {
-  const response = await stack.api.call(method, SECOND + path, { body });
+  const response = await service.api.call(method, SECOND + path, { body });
   expect(response.headers.get(HEADER)).toBe(signatureOf(response.text));
   return response;
 }
@@ -35,13 +38,13 @@ test('an order is created, retrieved, listed and cancelled below the second base
     'cancel',
   ]);
   // The prefix is only a way to the same order.
-  expect((await stack.api.get(id)).body).toEqual((await signed('GET', `/order/${id}/`)).body);
+  expect((await service.api.get(id)).body).toEqual((await signed('GET', `/order/${id}/`)).body);
 });
 
 test('an Idempotency-Key is the same below all base paths, and Location has the base path of the request', async () => {
   const [headers, body] = [{ 'Idempotency-Key': randomUUID() }, { data: order() }];
-  const first = await stack.api.call('POST', `${seller(BASE)}/order/`, { headers, body });
-  const second = await stack.api.call('POST', `${seller(SECOND)}/order`, { headers, body });
+  const first = await service.api.call('POST', `${seller(BASE)}/order/`, { headers, body });
+  const second = await service.api.call('POST', `${seller(SECOND)}/order`, { headers, body });
   expect([first.status, second.status, second.text]).toEqual([201, 201, first.text]);
   expect(second.headers.get('Idempotency-Replayed')).toBe('true');
   const { id } = first.body.data;
@@ -51,7 +54,7 @@ test('an Idempotency-Key is the same below all base paths, and Location has the 
 });
 
 test('the second base path has the same authentication, errors, methods and rate limits', async () => {
-  const { api } = stack;
+  const { api } = service;
   const id = (await api.create()).body.data.id;
   const path = `${SECOND}/order/${id}/`;
   expectProblem(await api.call('GET', path, { key: null }), 401, 'unauthorized');
@@ -72,12 +75,72 @@ test('the second base path has the same authentication, errors, methods and rate
 });
 
 test('a path below a prefix that is not configured returns 404', async () => {
-  expectProblem(await stack.api.call('GET', `/api/other/order/${randomUUID()}/`), 404, 'not_found');
+  expectProblem(await service.api.call('GET', `/api/other/order/${randomUUID()}/`), 404, 'not_found');
 });
 
 test('the OpenAPI document has the first base path', async () => {
-  const { body } = await stack.api.call('GET', '/openapi.json', { key: null });
+  const { body } = await service.api.call('GET', '/openapi.json', { key: null });
   const paths = Object.keys(body.paths).filter((path) => path.startsWith('/api'));
   expect(paths.length).toBeGreaterThan(5);
   expect(paths.filter((path) => !path.startsWith(`${BASE}/`))).toEqual([]);
+});
+
+describe('the signature', () => {
+  let id: string;
+  beforeAll(async () => {
+    id = (await service.api.create()).body.data.id;
+  });
+
+  const CALLS: Record<string, [status: number, call: () => Promise<ApiResponse>]> = {
+    'a created order': [201, () => service.api.create()],
+    'a created order with non-ASCII text': [201, () => service.api.create({ meta_data: { name: 'Zoë & Søn — 店' } })],
+    'a retrieved order': [200, () => service.api.get(id)],
+    'a list': [200, () => service.api.call('GET', `${seller(BASE)}/order/`)],
+    'a timeline': [200, () => service.api.call('GET', `${BASE}/order/${id}/timeline/`)],
+    'a response about invalid fields': [422, () => service.api.create({ amount: 0 })],
+    'a response about invalid JSON': [400, () => service.api.call('POST', `${seller(BASE)}/order/`, { body: '{' })],
+    'a 404': [404, () => service.api.get(randomUUID())],
+  };
+
+  test.each(Object.entries(CALLS))("%s is signed over its exact body with the caller's key", async (_, given) => {
+    const [status, call] = given;
+    const response = await call();
+    expect(response.status).toBe(status);
+    expect(response.headers.get(HEADER)).toBe(signatureOf(response.text));
+    expect(response.headers.get('Content-Length')).toBe(String(Buffer.byteLength(response.text)));
+    expect(response.headers.get('Content-Type')).toMatch(/^application\/(problem\+)?json/);
+  });
+
+  test('a CSV, which is sent while it is read, is not signed', async () => {
+    const { status, headers } = await service.api.call('GET', `${seller(BASE)}/order/`, { headers: { Accept: 'text/csv' } });
+    expect([status, headers.get(HEADER)]).toEqual([200, null]);
+  });
+
+  test('a response to the checkout is signed with the checkout key', async () => {
+    const response = await service.api.progress(randomUUID(), 'approved');
+    expect(response.status).toBe(404);
+    expect(response.headers.get(HEADER)).toBe(signatureOf(response.text, service.api.checkoutKey));
+  });
+
+  test('the response to HEAD has the same signature as the response to GET', async () => {
+    const { text } = await service.api.get(id);
+    const headers = { Authorization: `Bearer ${stack.seller.key}` };
+    const response = await fetch(`${service.api.url}${BASE}/order/${id}/`, { method: 'HEAD', headers });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect(response.headers.get(HEADER)).toBe(signatureOf(text));
+  });
+
+  test('a response to an unauthenticated request has no signature', async () => {
+    const wrong = await service.api.get(id, { key: `sk_${randomUUID()}` });
+    const none = await service.api.call('GET', '/nothing', { key: null });
+    const health = await service.api.call('GET', '/health/live');
+    expect([wrong.status, none.status, health.status]).toEqual([401, 404, 200]);
+    for (const { headers } of [wrong, none, health]) expect(headers.has(HEADER)).toBe(false);
+  });
+
+  test('responses are not signed if RESPONSE_HMAC_HEADER is unset', async () => {
+    const { status, text, headers } = await stack.api.create();
+    expect(status).toBe(201);
+    expect([...headers.values()]).not.toContain(signatureOf(text));
+  });
 });

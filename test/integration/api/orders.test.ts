@@ -3,15 +3,16 @@ import { updateSeller, insertSeller } from '../../../src/db/sellers';
 import { createSellerKey } from '../../support/keys';
 import { type Api, BASE, apiOf } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { createSeller, useStack } from '../../support/stack';
+import { createSeller } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-const stack = useStack({ worker: false });
+const stack = useSharedStack();
 
 /** An API client of another seller. */
 async function anotherSeller(defaultRedirectUrl: string | null) {
-  const seller = await createSeller(stack.db, defaultRedirectUrl);
+  const seller = await createSeller(stack.db, defaultRedirectUrl, { sandbox: true });
   return apiOf(stack.api.url, seller, stack.api.checkoutKey);
 }
 
@@ -24,7 +25,7 @@ describe('a create call', () => {
         id: expect.stringMatching(UUID_V4),
         amount: 1234.5,
         reference: 'order 17',
-        order_url: expect.stringMatching(/^https:\/\/checkout\.example\/pay\/[0-9a-f-]{36}\/$/),
+        order_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/pay\/[0-9a-f-]{36}\/$/),
         status: 'CREATED',
         allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
       },
@@ -66,11 +67,13 @@ describe('a retrieve call', () => {
         status: 'CREATED',
         allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
         order_url,
+        sandbox: true,
+        expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
         created_at: expect.stringMatching(/^\d{4}-.*Z$/),
         updated_at: body.data.created_at,
       },
     });
-    expect(order_url).toBe(`https://checkout.example/pay/${body.data.pay_link_id}/`);
+    expect(order_url).toBe(`${stack.api.url}/pay/${body.data.pay_link_id}/`);
     expect(orderSchema.strict().safeParse(body.data).error).toBeUndefined();
   });
 
@@ -143,7 +146,7 @@ describe('cancel_url', () => {
   });
 
   test('defaults to the account’s setting, also if it is null, and is optional', async () => {
-    const seller = await createSeller(stack.db);
+    const seller = await createSeller(stack.db, undefined, { sandbox: true });
     const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
     expect(await cancelUrlOf(api, {})).toBeUndefined();
     await updateSeller(stack.db, seller.id, { defaultCancelUrl: 'https://shop.example/cart' });

@@ -89,7 +89,7 @@ describe('without Postgres', () => {
 });
 
 describe('a Postgres outage', () => {
-  const stack = useStack({ worker: false }, 'test');
+  const stack = useStack({ worker: false });
   const endWaitingConnections = () =>
     stack.db.query(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`);
@@ -157,14 +157,11 @@ describe('a Postgres outage', () => {
     expect(detail).toMatch(/may create another secret/);
     expect(detail).not.toMatch(/is safe/);
   });
-});
 
-describe('/health/ready returns 503', () => {
-  const stack = useStack({ worker: false });
   const ready = async () => (await stack.api.call('GET', '/health/ready', { key: null })).status;
   const turnsTo = (status: number) => until(async () => (await ready()) === status, `/health/ready returns ${status}`);
 
-  test('while Postgres is read-only', async () => {
+  test('/health/ready returns 503 while Postgres is read-only', async () => {
     await turnsTo(200);
     await alterDatabase(stack.databaseUrl, 'set default_transaction_read_only = on');
     await turnsTo(503);
@@ -172,34 +169,31 @@ describe('/health/ready returns 503', () => {
     await turnsTo(200);
   });
 
-  test('while Postgres does not respond', async () => {
+  test('/health/ready returns 503 while Postgres does not respond', async () => {
     const held = await holdTransaction(stack.db, 'lock table schema_migration');
     await turnsTo(503);
     await held.rollback();
     await turnsTo(200);
   });
-});
 
-describe('/health/ready returns 200', () => {
-  const stack = useStack({ worker: false, env: { DATABASE_POOL_SIZE: '1' } });
-
-  test('while requests use all connections of its pool', async () => {
-    const { id } = (await stack.api.create()).body.data;
-    const held = await holdTransaction(stack.db, 'lock table orders');
-    let isHeld = true;
-    const requests = (async () => {
-      // Each waits until its lock timeout.
-      while (isHeld) await stack.api.get(id);
-    })();
-    // Postgres shows the first 1,024 bytes of a statement.
-    const isInUse = async () => (await statementsWaiting(stack.db, 'select id as "id", seller_id')) === 1;
-    await until(isInUse, 'the pool is in use');
-    const ready = async () => (await stack.api.call('GET', '/health/ready', { key: null })).status === 200;
-    await until(async () => (await ready()) && (await isInUse()), 'the API is ready while the pool is in use');
-    isHeld = false;
-    await held.rollback();
-    await requests;
-  });
+  test('/health/ready returns 200 while requests use all connections of its pool', () =>
+    withApi(stack, { DATABASE_POOL_SIZE: '1' }, async (api) => {
+      const { id } = (await api.create()).body.data;
+      const held = await holdTransaction(stack.db, 'lock table orders');
+      let isHeld = true;
+      const requests = (async () => {
+        // Each waits until its lock timeout.
+        while (isHeld) await api.get(id);
+      })();
+      // Postgres shows the first 1,024 bytes of a statement.
+      const isInUse = async () => (await statementsWaiting(stack.db, 'select id as "id", seller_id')) === 1;
+      await until(isInUse, 'the pool is in use');
+      const isReady = async () => (await api.call('GET', '/health/ready', { key: null })).status === 200;
+      await until(async () => (await isReady()) && (await isInUse()), 'the API is ready while the pool is in use');
+      isHeld = false;
+      await held.rollback();
+      await requests;
+    }));
 });
 
 describe('without Temporal', () => {

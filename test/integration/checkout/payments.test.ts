@@ -7,16 +7,14 @@ import {
   newCustomer,
   proceedCheckout,
   statusOfOrder,
-  useCheckout,
 } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 
 // Each test ends the bank's delay itself.
-const SLOW = { SANDBOX_REFERRAL_MS: '3600000' };
-const stack = useCheckout({ env: SLOW });
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 const newOrder = () => newCustomer(stack, { webhook_url: receiver.url });
@@ -38,8 +36,8 @@ const expireAtBank = async (id: string) =>
     (await paymentOf(id)).id,
   ]);
 /** Makes the bank confirm or refuse a slow payment, or cancel an abandoned one. */
-const endBankDelay = async ({ db }: Pick<Stack, 'db'>, id: string) =>
-  db.query(
+const endBankDelay = (id: string) =>
+  stack.db.query(
     `update sandbox_payment set decided_at = now() - interval '2 hours'
      where id in (select id from payment where order_id = $1)`,
     [id],
@@ -69,7 +67,7 @@ test.concurrent('a confirmed payment completes the order even if the browser nev
   const { id, customer } = await newOrder();
   const bankPage = await customer.startPayment();
   await customer.leaveAtBank(bankPage, 'slow');
-  await endBankDelay(stack, id);
+  await endBankDelay(id);
   await untilStatus(id, 'SUCCESSFUL');
   expect(await paymentsOf(id)).toEqual(['paid']);
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
@@ -94,7 +92,7 @@ test.concurrent('a payment completes an order that is already approved and whose
   await workflow(id).terminate('an operator pressed the button');
   expect((await customer.look()).heading).toBe('Approve the payment at Oak Bank');
   await customer.leaveAtBank(bankPage, 'slow');
-  await endBankDelay(stack, id);
+  await endBankDelay(id);
   await untilStatus(id, 'SUCCESSFUL');
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
 });
@@ -107,7 +105,7 @@ test.concurrent.each([
 ])('the customer %s who presses %s can pay again: the payment is %s', async (name, decision, status, text) => {
   const { id, customer } = await newOrder();
   await customer.decideAtBank(await customer.startPayment(), name, decision);
-  await endBankDelay(stack, id);
+  await endBankDelay(id);
   const page = await until(async () => {
     const shown = await customer.look();
     return shown.heading === 'Choose your bank' ? shown : undefined;
@@ -128,7 +126,7 @@ test.concurrent('the wait for the bank counts from the approval, not from the ch
   expect(confirming.text).toContain('This usually takes a few seconds.');
   expect(confirming.headers.get('Refresh')).toMatch(/^5;/);
   const { approvedAt } = await paymentOf(id);
-  await endBankDelay(stack, id);
+  await endBankDelay(id);
   // Its next check by itself is a minute later.
   await proceedCheckout(stack, id);
   await untilStatus(id, 'SUCCESSFUL');
@@ -270,7 +268,7 @@ test.concurrent(
     expect(other.text).not.toMatch(/about 15 minutes|You can then pay here/);
     expect((await stack.api.cancel(id)).status).toBe(200);
     expect((await customer.look()).text).toContain('it is returned to your account');
-    await endBankDelay(stack, id);
+    await endBankDelay(id);
     // The worker refunds it without the browser.
     await until(async () => (await paymentsOf(id))[0] === 'refunded', 'it is refunded');
     expect(await atBank(id)).toMatchObject({ customer: 'slow', isRefunded: true });

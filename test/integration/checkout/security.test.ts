@@ -3,18 +3,15 @@ import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { brotliCompressSync } from 'node:zlib';
 import { pino } from 'pino';
-import { loadConfig } from '../../../src/config';
-import { startServer } from '../../../src/server';
-import { freePort } from '../../../tools/local-stack/ports';
-import { BASE, apiOf } from '../../support/api';
+import { type Api, BASE } from '../../support/api';
 import { constants } from '../../support/constants';
 import { requestLink, useLink } from '../../support/mails';
-import { BUSINESS, customerAt, statusOfOrder, useCheckout } from '../../support/checkout';
+import { BUSINESS, customerAt, statusOfOrder } from '../../support/checkout';
 import { sendRaw } from '../../support/raw-http';
-import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 import { untilServed } from '../../support/until-served';
 import { useSharedStack } from '../../support/shared-stack';
+import { withApi } from '../../support/with-api';
 
 const EVIL = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
 
@@ -206,33 +203,31 @@ describe('a forged or broken form', () => {
   });
 });
 
-const secure = useCheckout({ env: { CHECKOUT_BASE_URL: 'https://pay.example' }, worker: false });
-
-test('over https the cookie is Secure and bound to the host, and the response enables HSTS', async () => {
-  const { pathname } = new URL((await secure.api.create()).body.data.order_url);
-  const { headers } = await fetch(secure.api.url + pathname);
-  expect(headers.get('Set-Cookie')).toMatch(
-    /^__Host-checkout-[\w-]{6}=[\w-]{24}; Path=\/; Max-Age=34560000; HttpOnly; SameSite=Lax; Secure$/,
-  );
-  expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
-});
+test('over https the cookie is Secure and bound to the host, and the response enables HSTS', () =>
+  withApi(stack, { CHECKOUT_BASE_URL: 'https://pay.example' }, async (api) => {
+    const { pathname } = new URL((await api.create()).body.data.order_url);
+    const { headers } = await fetch(api.url + pathname);
+    expect(headers.get('Set-Cookie')).toMatch(
+      /^__Host-checkout-[\w-]{6}=[\w-]{24}; Path=\/; Max-Age=34560000; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
+  }));
 
 test('an API process accepts forms that another one rendered', async () => {
-  const port = String(await freePort());
-  const second = await startServer(loadConfig({ ...stack.env, PORT: port }), stack.temporal, pino({ enabled: false }));
   const { url, id, customer } = await newOrder();
   const page = await customer.look();
-  const response = await fetch(`http://127.0.0.1:${second.port}${new URL(url).pathname}choice/`, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { Cookie: page.headers.get('Set-Cookie')!.split(';')[0]! },
-    body: new URLSearchParams({
-      form_token: /form_token" value="([^"]+)/.exec(page.text)![1]!,
-      payment_term: 'PAY_LATER',
+  const response = await withApi(stack, {}, (second) =>
+    fetch(`${second.url}${new URL(url).pathname}choice/`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { Cookie: page.headers.get('Set-Cookie')!.split(';')[0]! },
+      body: new URLSearchParams({
+        form_token: /form_token" value="([^"]+)/.exec(page.text)![1]!,
+        payment_term: 'PAY_LATER',
+      }),
     }),
-  });
+  );
   expect([response.status, await statusOf(id)]).toEqual([303, 'PENDING']);
-  await second.stop();
 });
 
 test('an unknown path or method returns an error page', async () => {
@@ -248,50 +243,38 @@ test('an unknown path or method returns an error page', async () => {
   expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
 });
 
-const limited = useCheckout({
-  env: { RATE_LIMIT_PAY_LINK: '5', ...constants({ rateLimits: { windowMs: 3_600_000 } }) },
-  worker: false,
+/** Rate limits in a window that is longer than a test. */
+const limitedTo = (limits: Record<string, string>) => ({
+  ...limits,
+  ...constants({ rateLimits: { windowMs: 3_600_000 } }),
 });
 
-test('a pay link that is opened too often returns 429, and other links still work', async () => {
-  const [one, other] = [
-    (await limited.api.create()).body.data.order_url,
-    (await limited.api.create()).body.data.order_url,
-  ];
-  expect(await statusesOf(customerAt(one), 7)).toEqual([200, 200, 200, 200, 200, 429, 429]);
-  expect((await fetch(`${one}logo/`)).status).toBe(429);
-  const page = await customerAt(one).look();
-  expect(page.heading).toBe('Too many requests');
-  expect(Number(page.headers.get('Retry-After'))).toBeGreaterThan(0);
-  expect((await customerAt(other).look()).status).toBe(200);
-});
+test('a pay link that is opened too often returns 429, and other links still work', () =>
+  withApi(stack, limitedTo({ RATE_LIMIT_PAY_LINK: '5' }), async (api) => {
+    const [one, other] = [(await api.create()).body.data.order_url, (await api.create()).body.data.order_url];
+    expect(await statusesOf(customerAt(one), 7)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    expect((await fetch(`${one}logo/`)).status).toBe(429);
+    const page = await customerAt(one).look();
+    expect(page.heading).toBe('Too many requests');
+    expect(Number(page.headers.get('Retry-After'))).toBeGreaterThan(0);
+    expect((await customerAt(other).look()).status).toBe(200);
+  }));
 
-const proxied = useCheckout({
-  env: { RATE_LIMIT_PAY_LINK: '20', ...constants({ rateLimits: { windowMs: 60_000 } }), TRUSTED_PROXIES: '1' },
-});
-
-test('a flood on a pay link locks out neither its other networks nor the applicant in the same network', async () => {
-  const { order_url: url } = (await proxied.api.create()).body.data;
-  const applicant = customerAt(url, '198.51.100.7');
-  await applicant.apply({ email: 'referred@b.example' });
-  const flood = await statusesOf(customerAt(url, '198.51.100.7'), 40);
-  expect(flood.slice(-20)).toEqual(Array(20).fill(429));
-  expect((await customerAt(url, '192.0.2.1').look()).status).toBe(200);
-  expect((await applicant.look()).status).toBe(200);
-  // Its own allowance has a limit too, and a made-up cookie gets none.
-  const made = customerAt(url, '192.0.2.2');
-  await made.look();
-  expect((await statusesOf(made, 40)).slice(-20)).toEqual(Array(20).fill(429));
-  expect((await statusesOf(applicant, 40)).slice(-20)).toEqual(Array(20).fill(429));
-});
-
-const bare = useStack({ worker: false });
-
-test('without a lender no pages are served', async () => {
-  const { order_url: url } = (await bare.api.create()).body.data;
-  const response = await fetch(bare.api.url + new URL(url).pathname);
-  expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
-});
+test('a flood on a pay link locks out neither its other networks nor the applicant in the same network', () =>
+  withApi(stack, limitedTo({ RATE_LIMIT_PAY_LINK: '20', TRUSTED_PROXIES: '1' }), async (api) => {
+    const { order_url: url } = (await api.create()).body.data;
+    const applicant = customerAt(url, '198.51.100.7');
+    await applicant.apply({ email: 'referred@b.example' });
+    const flood = await statusesOf(customerAt(url, '198.51.100.7'), 40);
+    expect(flood.slice(-20)).toEqual(Array(20).fill(429));
+    expect((await customerAt(url, '192.0.2.1').look()).status).toBe(200);
+    expect((await applicant.look()).status).toBe(200);
+    // Its own allowance has a limit too, and a made-up cookie gets none.
+    const made = customerAt(url, '192.0.2.2');
+    await made.look();
+    expect((await statusesOf(made, 40)).slice(-20)).toEqual(Array(20).fill(429));
+    expect((await statusesOf(applicant, 40)).slice(-20)).toEqual(Array(20).fill(429));
+  }));
 
 test('logs contain the order id, but no pay link, no customer data and no mailed link', async () => {
   const lines: string[] = [];
@@ -301,42 +284,41 @@ test('logs contain the order id, but no pay link, no customer data and no mailed
       done();
     },
   });
-  const port = String(await freePort());
-  const env = { ...stack.env, PORT: port, CHECKOUT_BASE_URL: `http://127.0.0.1:${port}` };
-  const server = await startServer(loadConfig(env), stack.temporal, pino({ level: 'trace' }, sink));
-  const api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
-  const { id, order_url: url } = (await api.create()).body.data;
-  const link = new URL(url).pathname.split('/')[2]!;
-  await customerAt(url).apply({ email: 'referred@secret.example', business_name: 'Secret Ltd' });
-  const other = customerAt(url);
-  const mailed = await requestLink(stack, id, other);
-  await useLink(other, mailed);
-  await other.look(`${mailed}/`);
-  await customerAt(url.replace(link, '00000000-0000-4000-8000-000000000000')).look();
-  await api.call('GET', `${BASE}/pay_link/${link}/`, { key: api.checkoutKey });
-  const misspelt = [
-    `/PAY/${link}/`,
-    `/pay//${link}/`,
-    `/%70ay/${link}/`,
-    `/pay/${link.toUpperCase()}/x`,
-    `${BASE}/PAY_LINK/${link}/`,
-    `${BASE}/pay_link//${link}/`,
-    `${BASE}/order/${link}/`,
-    `/another/prefix/pay_link/${link}/`,
-    `/${link}`,
-    `/pay/${Buffer.from(link).toString('hex').replace(/../g, '%$&')}/`,
-  ];
-  for (const path of misspelt) await fetch(`http://127.0.0.1:${port}${path}`, { headers: bearer(stack.seller.key) });
-  const isServed = untilServed(`/pay/${link}/choice/`);
-  const cutOff = connect(Number(port), '127.0.0.1');
-  cutOff.write(`POST /pay/${link}/choice/ HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n`);
-  cutOff.write('Content-Type: application/x-www-form-urlencoded\r\n\r\nform');
-  await isServed;
-  cutOff.destroy();
-  // 499 if the server has noticed the end of the connection before it read the body.
-  const isLogged = (line: string): boolean => /…\/choice\/","status":4(00|99)/.test(line);
-  await until(() => lines.some(isLogged), 'the cut-off form is logged');
-  await server.stop();
+  const useAll = async (api: Api) => {
+    const { id, order_url: url } = (await api.create()).body.data as { id: string; order_url: string };
+    const link = new URL(url).pathname.split('/')[2]!;
+    await customerAt(url).apply({ email: 'referred@secret.example', business_name: 'Secret Ltd' });
+    const other = customerAt(url);
+    const mailed = await requestLink(stack, id, other);
+    await useLink(other, mailed);
+    await other.look(`${mailed}/`);
+    await customerAt(url.replace(link, '00000000-0000-4000-8000-000000000000')).look();
+    await api.call('GET', `${BASE}/pay_link/${link}/`, { key: api.checkoutKey });
+    const misspelt = [
+      `/PAY/${link}/`,
+      `/pay//${link}/`,
+      `/%70ay/${link}/`,
+      `/pay/${link.toUpperCase()}/x`,
+      `${BASE}/PAY_LINK/${link}/`,
+      `${BASE}/pay_link//${link}/`,
+      `${BASE}/order/${link}/`,
+      `/another/prefix/pay_link/${link}/`,
+      `/${link}`,
+      `/pay/${Buffer.from(link).toString('hex').replace(/../g, '%$&')}/`,
+    ];
+    for (const path of misspelt) await fetch(api.url + path, { headers: bearer(stack.seller.key) });
+    const isServed = untilServed(`/pay/${link}/choice/`);
+    const cutOff = connect(Number(new URL(api.url).port), '127.0.0.1');
+    cutOff.write(`POST /pay/${link}/choice/ HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n`);
+    cutOff.write('Content-Type: application/x-www-form-urlencoded\r\n\r\nform');
+    await isServed;
+    cutOff.destroy();
+    // 499 if the server has noticed the end of the connection before it read the body.
+    const isLogged = (line: string): boolean => /…\/choice\/","status":4(00|99)/.test(line);
+    await until(() => lines.some(isLogged), 'the cut-off form is logged');
+    return { id, link, mailed, misspelt };
+  };
+  const { id, link, mailed, misspelt } = await withApi(stack, {}, useAll, pino({ level: 'trace' }, sink));
   const decode = (_: string, code: string) => String.fromCharCode(parseInt(code, 16));
   const text = lines
     .join('')
@@ -357,30 +339,15 @@ test('logs contain the order id, but no pay link, no customer data and no mailed
   }
 });
 
-const crowded = useCheckout({
-  env: { RATE_LIMIT_ADDRESS: '3', ...constants({ rateLimits: { windowMs: 3_600_000 } }) },
-  worker: false,
-});
-
-test('a valid pay link works at an address that has reached its limit, and an unknown one does not', async () => {
-  const { order_url: url } = (await crowded.api.create()).body.data as { order_url: string };
-  const unknown = customerAt(url.replace(/pay\/.{8}/, 'pay/00000000'));
-  expect(await statusesOf(unknown, 4)).toEqual([404, 404, 404, 429]);
-  expect((await customerAt(url).look()).status).toBe(200);
-  expect((await fetch(new URL('/pay/nothing/', url))).status).toBe(429);
-});
-
-const guarded = useCheckout({
-  env: { RATE_LIMIT_ADDRESS: '3', RATE_LIMIT_PAY_LINK: '1', ...constants({ rateLimits: { windowMs: 3_600_000 } }) },
-  worker: false,
-});
-
-test('repeating an unknown pay link counts against the address, which waits for each refusal', async () => {
-  const { order_url: url } = (await guarded.api.create()).body.data as { order_url: string };
-  const unknown = customerAt(url.replace(/pay\/.{8}/, 'pay/00000000'));
-  expect(await statusesOf(unknown, 3)).toEqual([404, 404, 404]);
-  const begun = performance.now();
-  const refused = await unknown.look();
-  expect([refused.status, performance.now() - begun > 950]).toEqual([429, true]);
-  expect(refused.headers.get('RateLimit')).toContain('"address";r=0');
-});
+test('an unknown pay link counts against its address, which then waits for each refusal; a valid one works there', () =>
+  withApi(stack, limitedTo({ RATE_LIMIT_ADDRESS: '3', RATE_LIMIT_PAY_LINK: '1' }), async (api) => {
+    const { order_url: url } = (await api.create()).body.data as { order_url: string };
+    const unknown = customerAt(url.replace(/pay\/.{8}/, 'pay/00000000'));
+    expect(await statusesOf(unknown, 3)).toEqual([404, 404, 404]);
+    const begun = performance.now();
+    const refused = await unknown.look();
+    expect([refused.status, performance.now() - begun > 950]).toEqual([429, true]);
+    expect(refused.headers.get('RateLimit')).toContain('"address";r=0');
+    expect((await customerAt(url).look()).status).toBe(200);
+    expect((await fetch(new URL('/pay/nothing/', url))).status).toBe(429);
+  }));

@@ -1,14 +1,15 @@
 import { formatDate } from '../../../src/checkout/pages/format';
 import { upsertPaymentTerm } from '../../../src/checkout/db/applications';
 import { londonDate, monthsAfter } from '../../../src/checkout/domain/calendar';
-import { BUSINESS, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import { BUSINESS, customerAt, newCustomer, statusOfOrder } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
+import { useSharedStack } from '../../support/shared-stack';
 import { untilServed } from '../../support/until-served';
+import { withApi } from '../../support/with-api';
 
 const DAY_MS = 86_400_000;
 
-// No test here waits for the end of a referral.
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '3600000' } });
+const stack = useSharedStack();
 
 test('the customer must choose a payment method and can change it until the application is submitted', async () => {
   const { id, customer } = await newCustomer(stack);
@@ -107,33 +108,35 @@ test('the receipt of an order that was completed in another way names no payment
   expect(receipt.text).not.toContain('Payment method');
 });
 
-test('a form decides on the order as it is when its body arrives, not when its headers did', async () => {
-  const { id, url, customer } = await newCustomer(stack);
-  const opened = await fetch(url);
-  const formToken = /form_token" value="([^"]+)/.exec(await opened.text())![1]!;
-  const body = new TransformStream<Uint8Array, Uint8Array>();
-  const writer = body.writable.getWriter();
-  const headersArrived = untilServed(`${new URL(url).pathname}choice/`);
-  const slow = fetch(`${url}choice/`, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: {
-      Cookie: opened.headers.get('Set-Cookie')!.split(';')[0]!,
-      'Content-Type': 'application/x-www-form-urlencoded',
-    },
-    body: body.readable,
-    duplex: 'half',
-  });
-  await writer.write(Buffer.from('payment_term=PAY_NOW&'));
-  await headersArrived;
-  expect((await customer.apply({ email: 'failed@b.example' })).heading).toBe('About your business');
-  await writer.write(Buffer.from(`form_token=${formToken}`));
-  await writer.close();
-  expect((await slow).status).toBe(303);
-  expect((await customer.look()).heading).toBe('About your business');
-  const { rows } = await stack.db.query('select payment_term from application where order_id = $1', [id]);
-  expect(rows).toEqual([{ payment_term: 'PAY_LATER' }]);
-});
+test('a form decides on the order as it is when its body arrives, not when its headers did', () =>
+  withApi(stack, {}, async (api) => {
+    const { id, url, customer } = await newCustomer(stack);
+    const { pathname } = new URL(url);
+    const opened = await fetch(url);
+    const formToken = /form_token" value="([^"]+)/.exec(await opened.text())![1]!;
+    const body = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = body.writable.getWriter();
+    const headersArrived = untilServed(`${pathname}choice/`);
+    const slow = fetch(`${api.url}${pathname}choice/`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        Cookie: opened.headers.get('Set-Cookie')!.split(';')[0]!,
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
+      body: body.readable,
+      duplex: 'half',
+    });
+    await writer.write(Buffer.from('payment_term=PAY_NOW&'));
+    await headersArrived;
+    expect((await customer.apply({ email: 'failed@b.example' })).heading).toBe('About your business');
+    await writer.write(Buffer.from(`form_token=${formToken}`));
+    await writer.close();
+    expect((await slow).status).toBe(303);
+    expect((await customer.look()).heading).toBe('About your business');
+    const { rows } = await stack.db.query('select payment_term from application where order_id = $1', [id]);
+    expect(rows).toEqual([{ payment_term: 'PAY_LATER' }]);
+  }));
 
 test('an application to a cancelled order shows that it is cancelled, and not that one was submitted', async () => {
   const { id, customer } = await newCustomer(stack);

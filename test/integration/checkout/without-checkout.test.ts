@@ -18,7 +18,9 @@ test('a service without the hosted checkout does all its work although none of t
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
   await until(() => receiver.deliveries.length === 3, 'the webhooks arrive');
   expect((await stack.api.get(id)).body.data.status).toBe('SUCCESSFUL');
-  expect((await fetch(`${stack.api.url}/pay/${id}/`)).status).toBe(404);
+  const { pay_link_id: link } = (await stack.api.get(id)).body.data;
+  const page = await fetch(`${stack.api.url}/pay/${link}/`);
+  expect([page.status, page.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
   expect(await readBacklog(stack.db)).toMatchObject({ ordersWaiting: 0 });
   expect((await countOrdersByStatus(stack.db)).SUCCESSFUL).toBe(1);
 });
