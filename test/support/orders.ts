@@ -151,9 +151,9 @@ export const untilDue = (db: DbClient, id: string): Promise<unknown> =>
 
 /** Makes Postgres refuse to save a version of an order: its workflow tries again. */
 export async function refuseVersion(db: DbClient, id: string, version: number): Promise<void> {
-  await db.query(`alter table orders add constraint refused check (id <> '${id}' or version < ${version})`);
+  await db.query(`alter table orders add constraint "refused ${id}" check (id <> '${id}' or version < ${version})`);
 }
 
-export async function acceptVersions(db: DbClient): Promise<void> {
-  await db.query('alter table orders drop constraint refused');
+export async function acceptVersions(db: DbClient, id: string): Promise<void> {
+  await db.query(`alter table orders drop constraint "refused ${id}"`);
 }

@@ -13,7 +13,9 @@ async function startApi(
 ): Promise<{ api: Api; stop(): Promise<void> }> {
   const port = String(await freePort());
   const url = `http://127.0.0.1:${port}`;
-  const settings = { ...stack.env, PORT: port, CHECKOUT_BASE_URL: url, ...env };
+  // With the hosted checkout, the pages and the API share one address.
+  const pages = stack.env.HOSTED_CHECKOUT === 'true' && { CHECKOUT_BASE_URL: url };
+  const settings = { ...stack.env, PORT: port, ...pages, ...env };
   const server = await startServer(loadTestConfig(settings), stack.temporal, logger);
   return { api: apiOf(url, stack.seller, stack.api.checkoutKey), stop: () => server.stop() };
 }

@@ -25,15 +25,6 @@ const bytes = (...parts: (string | number[])[]) =>
 const NOT_JSON: [string, Buffer | string][] = [
   ['an empty body', ''],
   ['a truncated object', '{"data": {"amount": 1'],
-  ['a hundred open brackets', '['.repeat(100)],
-  ['open objects without an end', '{"a":'.repeat(99)],
-  ['a key with an unknown escape', String.raw`{"\x61":1}`],
-  ['names without quotes', '{data: {amount: 1, reference: "x"}}'],
-  ['a trailing comma in an object', '{"data": {"amount": 1,}}'],
-  ['a second value', '{"data": 1} {"data": 2}'],
-  ['Infinity', '{"data": {"amount": Infinity}}'],
-  ['a line break in a string', '{"data": "a\nb"}'],
-  ['NUL in a string', '{"data": "a\u0000b"}'],
   ['UTF-8 that is cut off', bytes('{"data": {"reference": "', [0xe2, 0x82], '"}}')],
   ['a byte that UTF-8 does not use', bytes('{"data": {"reference": "', [0xff], '"}}')],
   ['an encoded surrogate', bytes('{"data": {"reference": "', [0xed, 0xa0, 0x80], '"}}')],
@@ -64,20 +55,11 @@ const fieldsOf = (count: number) => Array.from({ length: count }, (_, index) => 
 /** Valid JSON that is not a valid create request. */
 const INVALID_REQUESTS: [string, string, string[]][] = [
   ['a list', '[]', [' invalid_type']],
-  ['a string', '"data"', [' invalid_type']],
-  ['a number', '1', [' invalid_type']],
-  ['true', 'true', [' invalid_type']],
   ['null', 'null', [' required']],
   ['an empty object', '{}', ['/data required']],
-  ['30,000 nested lists', '['.repeat(30_000) + ']'.repeat(30_000), [' too_deep']],
   ['7,000 nested objects', '{"data":'.repeat(7000) + '1' + '}'.repeat(7000), [' too_deep']],
   ['a lone surrogate', order('\\ud800'), ['/data/reference invalid_characters']],
   ['an escaped NUL', order('a\\u0000b'), ['/data/reference invalid_characters']],
-  [
-    'a number that is too big for a float',
-    '{"data": {"amount": 1e400, "reference": "x"}}',
-    ['/data/amount invalid_type'],
-  ],
   [
     'meta_data 10,000 deep',
     order('deep', `, "meta_data": {"a": ${'['.repeat(10_000)}${']'.repeat(10_000)}}`),
@@ -88,10 +70,8 @@ const INVALID_REQUESTS: [string, string, string[]][] = [
     `{"data": {"meta_data": ${'['.repeat(101)}${']'.repeat(101)}, "meta_data": {}, "amount": 1, "amount": 1000}}`,
     [' too_deep'],
   ],
-  ['60,000 open brackets', '['.repeat(60_000), [' too_deep']],
   ['2,001 fields', order('many', `, "meta_data": {${fieldsOf(1997)}}`), [' too_big']],
   ['2,001 items', order('many', `, "allowed_payment_terms": [${'1,'.repeat(1996)}1]`), [' too_big']],
-  ['meta_data of 20 KiB', order('large', `, "meta_data": {"a": "${'x'.repeat(20_480)}"}`), ['/data/meta_data too_big']],
 ];
 
 test.each(INVALID_REQUESTS)('JSON that is not a valid create request returns 422: %s', async (_, body, errors) => {
@@ -99,25 +79,17 @@ test.each(INVALID_REQUESTS)('JSON that is not a valid create request returns 422
 });
 
 test.each([
-  ['at the top level', '{"data": {"amount": 1}, "data": {"amount": 2, "reference": "x"}}', '/data'],
   ['in data', order('twice', ', "amount": 2'), '/data/amount'],
-  ['written with escapes', order('twice', ', "\\u0061mount": 2'), '/data/amount'],
   ['in meta_data', order('twice', ', "meta_data": {"a": [1, {"b": 1, "b": 1}]}'), '/data/meta_data/a/1/b'],
 ])('a duplicate key %s is refused with its pointer', async (_, body, pointer) => {
   expect(pointers(expectProblem(await post(body), 422, 'invalid_request'))).toEqual([`${pointer} duplicate_key`]);
 });
 
 test.each([
-  ['at the top level', '{"data": {"amount": 0, "reference": "p"}, "__proto__": {"a": 1}}', '/__proto__ unknown_field'],
   ['in data', '{"data": {"amount": 0, "__proto__": {"reference": "p"}}}', '/data/__proto__ unknown_field'],
   [
     'in meta_data',
     '{"data": {"amount": 0, "reference": "p", "meta_data": {"a": [{"__proto__": {"b": 1}}]}}}',
-    '/data/meta_data forbidden_key',
-  ],
-  [
-    'written with escapes',
-    '{"data": {"amount": 0, "reference": "p", "meta_data": {"\\u005f_proto__": 1}}}',
     '/data/meta_data forbidden_key',
   ],
 ])('a key __proto__ %s is refused with its pointer, together with all other errors', async (_, body, error) => {
@@ -157,10 +129,7 @@ describe('the content type', () => {
   test.each([
     'text/plain',
     'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/json5',
     'application/problem+json',
-    'application/vnd.api+json',
   ])('%s returns 415', async (type) => {
     expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
   });
@@ -196,10 +165,8 @@ test('a body of up to 64 KiB is accepted', async () => {
 
 test.each([
   ['gzip', gzipSync],
-  ['deflate', deflateSync],
   ['br', brotliCompressSync],
   ['zstd', (body: Buffer) => body],
-  ['gzip, identity', gzipSync],
 ])('the content encoding %s returns 415, because a few bytes can expand to megabytes', async (encoding, compress) => {
   const body = Buffer.from(compress(Buffer.from(order('compressed'))));
   const response = await post(body, { 'Content-Encoding': encoding });

@@ -339,18 +339,12 @@ test.each([
   ['created_from=0000-12-31', 'created_from', 'invalid_value'],
   ['created_before=0001-01-01T00:00:00%2B00:01', 'created_before', 'invalid_value'],
   ['created_before=9999-12-31T23:59:00-00:01', 'created_before', 'invalid_value'],
-  ['limit=0', 'limit', 'invalid_format'],
-  ['limit=101', 'limit', 'invalid_format'],
-  ['cursor=2', 'cursor', 'invalid_format'],
   ['amount=1.001', 'amount', 'invalid_format'],
   ['amount=0', 'amount', 'too_small'],
   ['completed_from=October', 'completed_from', 'invalid_format'],
-  ['completed_before=2026-02-30', 'completed_before', 'invalid_format'],
   ['updated_before=soon', 'updated_before', 'invalid_format'],
   ['page=2', 'page', 'unknown_field'],
   ['limit=1&limit=2', 'limit', 'invalid_type'],
-  ['status=CREATED&status=PENDING', 'status', 'invalid_type'],
-  ['created_from=2026-01-01&created_from=2026-01-02', 'created_from', 'invalid_type'],
 ])('?%s is refused, and the error names the parameter', async (query, parameter, code) => {
   const { detail, errors } = expectProblem(await list(query), 422, 'invalid_request');
   expect(errors).toEqual([{ code, detail: expect.any(String), parameter }]);

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { loadConfig } from '../../../src/config';
 import { findLargestAccounts } from '../../../src/db/account-usage';
 import { updateSeller } from '../../../src/db/sellers';
 import { createSellerKey } from '../../support/keys';
 import { createQuotas } from '../../../src/orders/quotas';
-import { startServer } from '../../../src/server';
 import { type Api, apiOf } from '../../support/api';
 import { moveClock } from '../../support/clock';
 import { expectProblem } from '../../support/problems';
 import { createSeller, log, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { withApi } from '../../support/with-api';
 
 const ENV = { ORDERS_PER_DAY: '3', SANDBOX_ORDERS_PER_DAY: '2' };
 const stack = useStack({ worker: false, env: ENV });
@@ -70,22 +69,17 @@ test('a failed create does not count', async () => {
 
 test('processes sum what they have counted, also when they stop, and a process that starts later goes on from there', async () => {
   const { seller } = await newSeller();
-  const settings = { ...stack.env, ORDERS_PER_DAY: '5' };
-  const start = async () => startServer(loadConfig(settings), stack.temporal, log);
-  const first = await start();
-  const at = (port: number): Api => apiOf(`http://127.0.0.1:${port}`, seller, stack.api.checkoutKey);
-  expect(await statuses(at(first.port), 4)).toEqual([201, 201, 201, 201]);
-  await first.stop();
+  const create = (count: number) =>
+    (api: Api) => statuses(apiOf(api.url, seller, api.checkoutKey), count);
+  const settings = { ORDERS_PER_DAY: '5' };
+  expect(await withApi(stack, settings, create(4))).toEqual([201, 201, 201, 201]);
   const used = async () => (await findLargestAccounts(stack.db)).find(({ sellerId }) => sellerId === seller.id);
   expect(await used()).toMatchObject({ orders: 4 });
-  const second = await start();
-  try {
-    expect(await statuses(at(second.port), 1)).toEqual([201]);
+  await withApi(stack, settings, async (second) => {
+    expect(await create(1)(second)).toEqual([201]);
     await until(async () => (await used())?.orders === 5, 'the second process has summed');
-    expect(await statuses(at(second.port), 1)).toEqual([429]);
-  } finally {
-    await second.stop();
-  }
+    expect(await create(1)(second)).toEqual([429]);
+  });
 });
 
 test('what could not be summed counts later, and a deleted account keeps no other from being summed', async () => {

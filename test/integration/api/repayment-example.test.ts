@@ -64,9 +64,7 @@ test('a seller that is missing, malformed, disabled or without a lender gets the
 test.each([
   ['', 'required'],
   ['?amount=', 'invalid_format'],
-  ['?amount=ten', 'invalid_format'],
   ['?amount=-1', 'invalid_format'],
-  ['?amount=1e3', 'invalid_format'],
   ['?amount=1.005', 'invalid_format'],
   ['?amount=0', 'too_small'],
   ['?amount=10000000.01', 'too_big'],

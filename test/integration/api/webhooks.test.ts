@@ -103,10 +103,7 @@ describe('the list of webhooks', () => {
   });
 
   test.each([
-    ['?limit=101', 'limit'],
-    ['?limit=1&limit=2', 'limit'],
     ['?state=lost', 'state'],
-    ['?cursor=x', 'cursor'],
     ['?status=pending', 'status'],
     ['?a%2Fb~=1', 'a/b~'],
   ])('refuses %s with an error that names the parameter', async (query, parameter) => {
@@ -327,10 +324,8 @@ describe('a resend of many', () => {
 
   test.each([
     [{}, '/data', 'required'],
-    [{ state: null, created_from: null }, '/data', 'required'],
     [{ created_before: '2026-11-21T09:00:00Z' }, '/data', 'required'],
     [{ state: 'lost' }, '/data/state', 'invalid_value'],
-    [{ created_from: 'yesterday' }, '/data/created_from', 'invalid_format'],
     [{ created_from: '9999-12-31T23:00:00-02:00' }, '/data/created_from', 'invalid_value'],
     [{ state: 'exhausted', seller: 'all' }, '/data/seller', 'unknown_field'],
   ])('refuses %j', async (data, pointer, code) => {
@@ -542,10 +537,8 @@ describe('static headers', () => {
   test.each([
     ['https://shop.example/hooks', 'invalid_url'],
     ['https://shop.example/?a', 'invalid_url'],
-    ['https://shop.example/#', 'invalid_url'],
     ['https://me:secret@shop.example', 'invalid_url'],
     ['shop.example', 'invalid_url'],
-    ['ftp://shop.example', 'invalid_url'],
     [null, 'required'],
   ])('cannot be set for the origin %j', async (origin, code) => {
     const { errors } = expectProblem(await set([gateway], { origin }), 422, 'invalid_request');
@@ -569,17 +562,13 @@ describe('static headers', () => {
     [named('x-shop', 'X-Shop'), '/data/headers', 'duplicate_value'],
     [named(''), '/data/headers/0/name', 'invalid_format'],
     [named('x shop'), '/data/headers/0/name', 'invalid_format'],
-    [named('x-shop:'), '/data/headers/0/name', 'invalid_format'],
     [named('__proto__'), '/data/headers/0/name', 'invalid_value'],
     [named('content_length'), '/data/headers/0/name', 'invalid_value'],
     [named('x'.repeat(65)), '/data/headers/0/name', 'too_big'],
     [[{ name: 'x', value: '' }], '/data/headers/0/value', 'invalid_format'],
-    [[{ name: 'x', value: ' secret' }], '/data/headers/0/value', 'invalid_format'],
     [[{ name: 'x', value: 'secret\r\nwebhook-id: 1' }], '/data/headers/0/value', 'invalid_format'],
-    [[{ name: 'x', value: 'sécret' }], '/data/headers/0/value', 'invalid_format'],
     [[{ name: 'x', value: 'secret'.repeat(400) }], '/data/headers/0/value', 'too_big'],
     [[{ name: 'x', value: 1 }], '/data/headers/0/value', 'invalid_type'],
-    [[{ name: 'x' }], '/data/headers/0/value', 'required'],
     [{ 'x-shop': 'secret' }, '/data/headers', 'invalid_type'],
     [undefined, '/data/headers', 'required'],
   ])('refuses %j without repeating a value', async (headers, pointer, code) => {

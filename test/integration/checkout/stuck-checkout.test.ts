@@ -1,11 +1,11 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { findOrder } from '../../../src/db/find-orders';
 import { checkoutWorkflowId } from '../../../src/checkout/temporal/checkout-messages';
-import { applied, useCheckout } from '../../support/checkout';
-import { constants } from '../../support/constants';
+import { applied } from '../../support/checkout';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 
-const stack = useCheckout({ env: constants({ background: { intervalMs: 100 } }) });
+const stack = useSharedStack();
 
 test('a checkout whose workflow tasks keep failing is started again', async () => {
   const { namespace } = stack.client.options;

@@ -256,10 +256,7 @@ const UNKNOWN = randomUUID();
 test.each([
   `seller show ${UNKNOWN}`,
   `seller update ${UNKNOWN} --name x`,
-  `seller disable ${UNKNOWN}`,
-  `seller enable ${UNKNOWN}`,
   `key create ${UNKNOWN}`,
-  `key list ${UNKNOWN}`,
 ])('`%s` reports that the seller does not exist', async (line) => {
   expectError(await cli(...line.split(' ')), 1, new RegExp(`seller ${UNKNOWN} does not exist$`, 'm'));
 });

@@ -4,14 +4,15 @@ import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { killProcesses, startProcess } from '../../support/processes';
 import { useReceiver } from '../../support/receiver';
-import { createSeller, useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
+import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 // Every command is a process, which starts slowly on a busy machine.
 jest.setTimeout(600_000);
 
 afterEach(killProcesses);
-const stack = useStack();
+const stack = useSharedStack();
 const receiver = useReceiver();
 
 async function json(...args: string[]): Promise<any> {
@@ -26,7 +27,8 @@ async function callAll(apis: Api[], path: string, key: string) {
 }
 
 test('two API processes reject a revoked key and a disabled seller, and accept everyone else', async () => {
-  const servers = await Promise.all([startProcess('server', stack.env), startProcess('server', stack.env)]);
+  const start = () => startProcess('server', { ...stack.env, PORT: '0' });
+  const servers = await Promise.all([start(), start()]);
   const apis = servers.map(({ port }) => apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey));
   const seller = await createSeller(stack.db);
   const path = `${BASE}/seller/${seller.id}/connection_check/`;

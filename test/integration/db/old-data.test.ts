@@ -14,6 +14,7 @@ import { applyEvents } from '../../support/domain-orders';
 import { DELIVERED, makeAttempt } from '../../support/new-attempts';
 import { insertNewOrder, saveChanges } from '../../support/new-orders';
 import { parseMetrics } from '../../support/prometheus';
+import { queryPlan } from '../../support/query-plan';
 import { until } from '../../support/until';
 
 const database = useDatabase('test');
@@ -255,18 +256,10 @@ test('indexes find what is due among many rows, and nothing else is read', async
     ['sandbox_orders', 'orders_closed'],
     ['webhook_contents', 'webhook_event_with_content'],
   ] as const) {
-    const explained: { plan: string } = { plan: '' };
-    const explaining = {
-      query: async (sql: string, values: unknown[]) => {
-        const { rows } = await db.query<{ 'QUERY PLAN': string }>(`explain analyze ${sql}`, values);
-        explained.plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-        return { rows: [], rowCount: 0 };
-      },
-    } as unknown as typeof db;
-    await deleteOldData(explaining, kind(name), 50);
-    expect(explained.plan).toContain(`Index Scan using ${index}`);
-    const found = explained.plan.slice(explained.plan.indexOf(`Index Scan using ${index}`)).split('\n');
+    const plan = await queryPlan(db, (explaining) => deleteOldData(explaining, kind(name), 50), 'explain analyze');
+    expect(plan).toContain(`Index Scan using ${index}`);
+    const found = plan.slice(plan.indexOf(`Index Scan using ${index}`)).split('\n');
     expect(found.slice(0, 4).join('\n')).not.toContain('Rows Removed by Filter');
-    expect(explained.plan).not.toMatch(/Seq Scan on (orders|webhook_event) /);
+    expect(plan).not.toMatch(/Seq Scan on (orders|webhook_event) /);
   }
 });

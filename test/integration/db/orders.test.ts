@@ -8,13 +8,10 @@ import { insertNewOrder, newSeller, saveChanges } from '../../support/new-orders
 
 const database = useDatabase();
 
-test.each([1, 10, 29, 123_456_789, 1_000_000_000, 99_999_999_999_999])(
-  'an amount of %d pence is stored exactly',
-  async (amountPence) => {
-    const { id } = await insertNewOrder(database.db, { amountPence });
-    expect((await findOrder(database.db, id))?.amountPence).toBe(amountPence);
-  },
-);
+test('an amount beyond 32 bits is stored exactly', async () => {
+  const { id } = await insertNewOrder(database.db, { amountPence: 99_999_999_999_999 });
+  expect((await findOrder(database.db, id))?.amountPence).toBe(99_999_999_999_999);
+});
 
 test('orders with something left to do are found one page after the other, although most orders are closed', async () => {
   const { db } = database;

@@ -2,18 +2,21 @@ import { findOrder } from '../../../src/db/find-orders';
 import { holdOrder } from '../../../src/db/save-order';
 import { cancelSignal, customerProgressSignal } from '../../../workflows/messages';
 import { acceptVersions, openOrder, refuseVersion, timelineOf } from '../../support/orders';
-import { useStack } from '../../support/stack';
+import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
 
-/** Later than any test takes to send the signals that it needs before the expiry. */
-const stack = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '5000' } });
+const stack = useSharedStack();
+
+/** Opens an order that expires later than any test takes to send the signals that it needs before. */
+const openExpiring = (events: string[] = []) =>
+  openOrder(stack, { expires_at: new Date(Date.now() + 5000).toISOString() }, events);
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const isExpiring = async (id: string): Promise<boolean> =>
   (await workflow(id).fetchHistory()).events!.some((event) => event.timerFiredEventAttributes);
 
 test('an order that is still open when it expires becomes UNSUCCESSFUL, by the system', async () => {
-  const id = await openOrder(stack, {}, ['signup_started']);
+  const id = await openExpiring(['signup_started']);
   await workflow(id).result();
   expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
     event: 'expired',
@@ -24,13 +27,13 @@ test('an order that is still open when it expires becomes UNSUCCESSFUL, by the s
 });
 
 test('an order that nobody touches expires too', async () => {
-  const id = await openOrder(stack);
+  const id = await openExpiring();
   await workflow(id).result();
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'expired']);
 });
 
 test('a held order expires when the hold ends, and not before', async () => {
-  const id = await openOrder(stack);
+  const id = await openExpiring();
   const { expiresAt } = (await findOrder(stack.db, id))!;
   const heldUntil = new Date(Date.parse(expiresAt!) + 3000);
   await holdOrder(stack.db, id, heldUntil);
@@ -43,19 +46,19 @@ test('a held order expires when the hold ends, and not before', async () => {
 });
 
 test('a hold that comes while a change is saved is kept', async () => {
-  const id = await openOrder(stack);
+  const id = await openExpiring();
   await refuseVersion(stack.db, id, 2);
   await workflow(id).signal(customerProgressSignal, { event: 'signup_started' });
   await until(() => isExpiring(id), 'the expiry waits for the change to be saved');
   await holdOrder(stack.db, id, new Date(Date.now() + 86_400_000));
-  await acceptVersions(stack.db);
+  await acceptVersions(stack.db, id);
   await until(async () => (await findOrder(stack.db, id))?.version === 2, 'the change is saved');
   expect((await stack.api.cancel(id)).status).toBe(200);
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
 });
 
 test('a run that resumes a held order does not expire it', async () => {
-  const id = await openOrder(stack);
+  const id = await openExpiring();
   await holdOrder(stack.db, id, new Date(Date.now() + 86_400_000));
   await workflow(id).terminate('a test');
   await stack.db.query(`update orders set expires_at = now() - interval '1 hour' where id = $1`, [id]);
@@ -65,10 +68,10 @@ test('a run that resumes a held order does not expire it', async () => {
 });
 
 test('an order that is cancelled just as it expires completes its run', async () => {
-  const id = await openOrder(stack);
+  const id = await openExpiring();
   await refuseVersion(stack.db, id, 2);
   await workflow(id).signal(cancelSignal);
   await until(() => isExpiring(id), 'the expiry waits for the cancel to be saved');
-  await acceptVersions(stack.db);
+  await acceptVersions(stack.db, id);
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL', version: 2 });
 });

@@ -1,14 +1,16 @@
+import { findOrder } from '../../../src/db/find-orders';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { cancelSignal, customerProgressSignal, resendWebhookSignal } from '../../../workflows/messages';
+import { apiOf } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { replay } from '../../support/replay';
-import { useStack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 // Calls wait for held saves, also on a machine that stalls.
-const PATIENT = { UPDATE_TIMEOUT_MS: '60000' };
-const stack = useStack({ env: PATIENT });
+const stack = useStack({ env: { DATABASE_POOL_SIZE: '30', UPDATE_TIMEOUT_MS: '60000' } });
 const receiver = useReceiver('test');
 
 test('a run that got several messages in one workflow task can be replayed', async () => {
@@ -70,4 +72,43 @@ test('a cancel succeeds although a signal comes while it is being saved', async 
   const changes = (await timelineOf(stack, id)).filter(({ version }) => version !== null);
   expect(changes.map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
   await replay(history);
+});
+
+/** Makes the saves of these orders wait. */
+const holdSaves = (ids: readonly string[]) =>
+  holdTransaction(stack.db, 'select from orders where id = any($1) for update', [ids]);
+
+test("ten changes of a seller's orders run at once: further ones wait, and another seller's do not", async () => {
+  const other = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
+  const ids = await Promise.all(Array.from({ length: 11 }, () => openOrder(stack)));
+  const last = ids.at(-1)!;
+  const others = (await other.create()).body.data.id;
+  const held = await holdSaves(ids);
+  const slow = ids.slice(0, 10).map((id) => stack.api.cancel(id));
+  const waitingSaves = () => statementsWaiting(stack.db, 'update orders set version');
+  await until(async () => (await waitingSaves()) === 10, 'ten changes wait for their rows');
+  const waiting = stack.api.cancel(last);
+  expect((await other.cancel(others)).status).toBe(200);
+  // A save that waits too long for its row is made again.
+  expect(await waitingSaves()).toBeLessThanOrEqual(10);
+  await held.rollback();
+  expect((await Promise.all([...slow, waiting])).map(({ status }) => status)).toEqual(Array(11).fill(200));
+});
+
+test('a process that shuts down waits for changes that wait for their turn', async () => {
+  const timeouts = { startTimeoutMs: 60_000, updateTimeoutMs: 60_000 };
+  const workflows = createOrderWorkflows(stack.client, { ...timeouts, encryptPayloads: false });
+  const ids = await Promise.all(Array.from({ length: 11 }, () => openOrder(stack)));
+  const rows = await Promise.all(ids.map((id) => findOrder(stack.db, id)));
+  const held = await holdSaves(ids.slice(0, 10));
+  const saved: string[] = [];
+  const changes = rows.map(async (row) => {
+    await workflows.change(row!, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
+    saved.push(row!.id);
+  });
+  const drained = workflows.drain();
+  await held.rollback();
+  await drained;
+  expect(saved.length).toBe(11);
+  await Promise.all(changes);
 });

@@ -139,7 +139,7 @@ test('an update that a signal in progress may allow waits for it', async () => {
     args: [{ event: 'completed', actor: 'checkout', channel: 'api', reason: null }],
   });
   await until(async () => (await accepted()) > before, 'the update is accepted');
-  await acceptVersions(stack.db);
+  await acceptVersions(stack.db, id);
   expect((await order).status).toBe('SUCCESSFUL');
 });
 

@@ -258,3 +258,18 @@ test('1,000 callers can connect at once while the process is busy', async () => 
   // Others would wait until the parent accepts the first ones.
   expect(() => execFileSync(process.execPath, ['-e', connectAll], { timeout: 60_000 })).not.toThrow();
 });
+
+test('a client that does not read its response loses its connection', async () => {
+  const app = new Koa();
+  const connection = new Promise<Socket>((resolve) => {
+    app.use((ctx) => {
+      ctx.body = 'x'.repeat(20_000_000);
+      resolve(ctx.socket);
+    });
+  });
+  server = await listen(app, 0, '127.0.0.1', { ...HTTP, stallTimeoutMs: 1000 });
+  open('GET / HTTP/1.1\r\nHost: x\r\n\r\n').socket.pause();
+  const socket = await connection;
+  await closed(socket);
+  expect(socket.bytesRead).toBeGreaterThan(0);
+});

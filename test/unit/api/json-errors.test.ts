@@ -48,13 +48,9 @@ test.each([
   ['{"data": §"a\u0000b"}', 'invalid character at line 1, column 10, after `{"data":`'],
   ['["😀😀😀😀😀😀😀😀😀😀😀"§😀', 'invalid symbol at line 1, column 26, after `😀😀😀😀😀😀😀😀😀"`'],
   ['{"a": 1 §"b": 2}', 'comma expected at line 1, column 9, after `{"a": 1`'],
-  ['{"a" §1}', 'colon expected at line 1, column 6, after `{"a"`'],
-  ['[1,§]', 'value expected at line 1, column 4, after `[1,`'],
   ['{} §// comment', 'invalid comment token at line 1, column 4, after `{}`'],
   ['{"a": §NaN}', 'invalid symbol at line 1, column 7, after `{"a":`'],
-  ['{"a": 0§1}', 'comma expected at line 1, column 8, after `{"a": 0`'],
   ['{"a": §"b\n"}', 'unexpected end of string at line 1, column 7, after `{"a":`'],
-  ['{"a": §"\\x41"}', 'invalid escape character at line 1, column 7, after `{"a":`'],
   ['§\u00a0{}', 'invalid symbol at line 1, column 1'],
 ])('the description of an error has its line, its column and a few characters: %j', (marked, description) => {
   const text = marked.replace('§', '');
@@ -96,10 +92,8 @@ test.each([
   ['{"a":1,"b":2,"a":3}', '/a'],
   ['{"a":1,"\\u0061":2}', '/a'],
   ['{"data":{"amount":1,"amount":1}}', '/data/amount'],
-  ['{"data":{},"data":{}}', '/data'],
   ['[{"x":1},[{"y":{"z":[],"z":[]}}]]', '/1/0/y/z'],
   ['{"__proto__":1,"__proto__":2}', '/__proto__'],
-  ['{"":1 , "":2}', '/'],
   ['{"a\\"b":"}","c":"\\\\","a\\"b":1}', '/a"b'],
   ['{"a/~":1,"b":{"a/~":1},"a/~":1}', '/a~1~0'],
 ])('%s has the duplicate key %s', (text, pointer) => {

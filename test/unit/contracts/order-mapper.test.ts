@@ -23,24 +23,6 @@ describe('the body of a retrieve response', () => {
     for (const field of ['cancel_url', 'webhook_url', 'expires_at']) expect(without).not.toHaveProperty(field);
   });
 
-  test('has every field of a promotion', () => {
-    expect(toOrderBody(PROMOTED, CHECKOUT).pricing).toEqual({
-      representative_interest: 9.9,
-      promotions: [{ name: 'Spring', interest_free_days: 90, valid_until: '2027-01-31' }],
-    });
-  });
-
-  test('has cancelled_at only if the order was cancelled', () => {
-    expect(toOrderBody(orderAfter('cancel'), CHECKOUT).cancelled_at).toBe(atMinute(1));
-    expect(toOrderBody(IN_STATUS.UNSUCCESSFUL, CHECKOUT)).not.toHaveProperty('cancelled_at');
-  });
-
-  test('has completed_at only if the order is SUCCESSFUL', () => {
-    expect(toOrderBody(IN_STATUS.SUCCESSFUL, CHECKOUT).completed_at).toBe(atMinute(3));
-    for (const status of ['APPROVED', 'UNSUCCESSFUL'] as const)
-      expect(toOrderBody(IN_STATUS[status], CHECKOUT)).not.toHaveProperty('completed_at');
-  });
-
   test('has the settlement only if the order is SUCCESSFUL', () => {
     const settlement = { reference: 'PO-17', feePence: 1235, payoutDate: '2026-03-03' };
     expect(toOrderBody({ ...IN_STATUS.SUCCESSFUL, settlement }, CHECKOUT).settlement).toEqual({

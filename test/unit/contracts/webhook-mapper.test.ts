@@ -43,25 +43,6 @@ test('a webhook contains the order after the change, the previous status, the ev
   });
 });
 
-test('the webhook for a cancellation contains cancelled_at', () => {
-  const body = bodyOf(orderAfter('signup_started', 'cancel'), 2, 2);
-  expect(body.data).toMatchObject({ previous_status: 'PENDING', event: 'cancel', actor: 'seller' });
-  const unsuccessful_reason = 'cancelled';
-  expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: atMinute(2), unsuccessful_reason });
-});
-
-test('the webhook for the completion contains completed_at, and the one before does not', () => {
-  const order = IN_STATUS.SUCCESSFUL;
-  expect(bodyOf(order, 3, 3).data.order).toMatchObject({ status: 'SUCCESSFUL', completed_at: atMinute(3) });
-  expect(bodyOf(order, 2, 2).data.order).not.toHaveProperty('completed_at');
-});
-
-test('the webhook for an earlier change does not show a later cancellation', () => {
-  expect(bodyOf(orderAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
-    'cancelled_at',
-  );
-});
-
 test('a webhook with the longest value in each field has at most the 100,000 bytes that docs/sellers/webhooks.md states', () => {
   const [url, emoji] = [`https://shop.example/${'a'.repeat(2027)}`, '😀'];
   const promotion = { name: emoji.repeat(100), interest_free_days: MAX_INTEREST_FREE_DAYS, valid_until: '2027-01-31' };

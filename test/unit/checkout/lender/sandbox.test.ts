@@ -71,11 +71,3 @@ test('the quote is the offer of an approved application, and the review time is 
     'about 60 minutes',
   ]);
 });
-
-test('an approval for paying later has three monthly instalments', async () => {
-  const response = await decide('jo@b.example');
-  expect(response).toMatchObject({
-    kind: 'approved',
-    offer: { instalments: [{ dueInMonths: 1 }, { dueInMonths: 2 }, { dueInMonths: 3 }] },
-  });
-});
