@@ -102,7 +102,7 @@ describe('a retrieve call', () => {
     const { db, api } = stack;
     const seller = { id: crypto.randomUUID(), name: 'Promoting Shop', defaultRedirectUrl: 'https://shop.example/' };
     const promotions = [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-01-31' }];
-    await insertSeller(db, { ...seller, pricing: { representativeInterest: 9.9, promotions } });
+    await insertSeller(db, { ...seller, sandbox: true, pricing: { representativeInterest: 9.9, promotions } });
     const theirs = apiOf(api.url, { id: seller.id, key: await createSellerKey(db, seller.id) }, api.checkoutKey);
     const { id } = (await theirs.create()).body.data;
     await db.query(

@@ -6,16 +6,22 @@ import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
 import { useSharedStack } from '../../support/shared-stack';
-import { createSeller, useStack } from '../../support/stack';
+import { type SharedStack, createSeller } from '../../support/stack';
 import { until } from '../../support/until';
+import { useApi } from '../../support/with-api';
 
 const stack = useSharedStack();
 /** Without the hosted checkout, so that live accounts need no lender. */
-const live = useStack();
+const other = useApi(stack, { HOSTED_CHECKOUT: 'false' });
 const receiver = useReceiver();
 
 const simulate = (id: string, event: string, reason?: string, api = stack.api) =>
   api.call('POST', `${BASE}/order/${id}/simulate/`, { body: { data: { event, reason } } });
+
+async function liveAccount() {
+  const seller = await createSeller(stack.db);
+  return { ...stack, seller, api: apiOf(other.api.url, seller, stack.api.checkoutKey) };
+}
 
 test('a seller moves an order of its sandbox account to SUCCESSFUL, with three webhooks', async () => {
   expect(stack.seller.key).toMatch(/^sk_test_[\w-]{43}$/);
@@ -92,6 +98,7 @@ test('a simulated event with If-Match of an older version returns 412, and chang
 });
 
 test('a live account cannot simulate, and its orders do not name a mode', async () => {
+  const live = await liveAccount();
   const { seller, api } = live;
   expect(seller.key).toMatch(/^sk_(?!test_)/);
   const id = await openOrder(live);
@@ -119,13 +126,13 @@ test('if the hosted checkout has no lender for live accounts, a live order is re
 });
 
 test("the Temporal UI shows the mode in a workflow's summary and search attributes", async () => {
-  const describe = async (one: typeof live | typeof stack) => {
-    const handle = one.client.workflow.getHandle(`order-${await openOrder(one)}`);
+  const describe = async (one: SharedStack) => {
+    const handle = stack.client.workflow.getHandle(`order-${await openOrder(one)}`);
     const { typedSearchAttributes, staticSummary } = await handle.describe();
     return [typedSearchAttributes.getAll().find(({ key }) => key.name === 'AccountMode')?.value, await staticSummary()];
   };
   expect(await describe(stack)).toEqual(['sandbox', expect.stringMatching(/^Sandbox: £1,234\.50 for/)]);
-  expect(await describe(live)).toEqual(['live', expect.stringMatching(/^£1,234\.50 for/)]);
+  expect(await describe(await liveAccount())).toEqual(['live', expect.stringMatching(/^£1,234\.50 for/)]);
 });
 
 test('the database refuses an order whose mode is not that of its account', async () => {

@@ -28,19 +28,15 @@ import {
   newCustomer,
   pendingCall,
   proceedCheckout,
-  startCheckout,
+  useCheckout,
 } from '../../support/checkout';
 import { storedText } from '../../support/history';
 import { openOrder, timelineOf, untilDue } from '../../support/orders';
 import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
-import { useResource } from '../../support/use-resource';
 
-const stack = useResource(
-  // Long enough for two attempts on a slow machine.
-  () => startCheckout({ env: { SANDBOX_REFERRAL_MS: '8000' } }),
-  (started) => started.stop(),
-);
+/** The referral is long enough for two attempts on a slow machine. */
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '8000' } });
 
 /** A decline ends these orders, because their customers cannot pay now instead. */
 const ONLY_PAY_LATER = { allowed_payment_terms: ['PAY_LATER'] };
@@ -331,69 +327,67 @@ describe('money', () => {
 });
 
 describe('the expiry', () => {
-  const expiring = useResource(
-    () => startCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '20000', SANDBOX_REFERRAL_MS: '60000' } }),
-    (started) => started.stop(),
-  );
+  const newExpiring = () => newCustomer(stack, { expires_at: new Date(Date.now() + 20_000).toISOString() });
   /** Instead of waiting for minutes. A run that reads the row again finds that the hold has ended. */
   async function endHold(id: string): Promise<void> {
-    await expiring.db.query('update orders set held_until = now() where id = $1', [id]);
-    await expiring.client.workflow.getHandle(`order-${id}`).terminate('a test');
-    await until(async () => (await statusOf(id)) === 'UNSUCCESSFUL', 'the order expires', 90_000);
+    await stack.db.query('update orders set held_until = now() where id = $1', [id]);
+    await order(id).terminate('a test');
+    await until(async () => (await statusOfRow(id)) === 'UNSUCCESSFUL', 'the order expires', 90_000);
   }
-  const statusOf = async (id: string) => (await findOrder(expiring.db, id))!.status;
 
   test('waits while a payment is in progress, which then completes the order', async () => {
-    const { id, customer } = await newCustomer(expiring);
+    const { id, customer } = await newExpiring();
     const bankPage = await customer.startPayment();
-    await untilDue(expiring.db, id);
+    await untilDue(stack.db, id);
     const page = await customer.decideAtBank(bankPage, 'approved');
-    expect([page.heading, await statusOf(id)]).toEqual(['Your order is complete', 'SUCCESSFUL']);
+    expect([page.heading, await statusOfRow(id)]).toEqual(['Your order is complete', 'SUCCESSFUL']);
   }, 120_000);
 
   test('follows when the hold ends after a payment that was not made, and no further one can be started', async () => {
-    const { id, customer } = await newCustomer(expiring);
+    const { id, customer } = await newExpiring();
     const bankPage = await customer.startPayment();
-    await untilDue(expiring.db, id);
+    await untilDue(stack.db, id);
     await customer.decideAtBank(bankPage, 'refused');
-    await expiring.client.workflow.getHandle(`checkout-${id}`).result();
-    expect(await statusOf(id)).toBe('PENDING');
+    await checkout(id).result();
+    expect(await statusOfRow(id)).toBe('PENDING');
     const page = await customer.submit('payment', { bank: 'oak' });
     expect(page.text).toContain('no payment can be started');
-    const { rows } = await expiring.db.query('select status from payment where order_id = $1', [id]);
+    const { rows } = await stack.db.query('select status from payment where order_id = $1', [id]);
     expect(rows).toEqual([{ status: 'refused' }]);
     await endHold(id);
-    expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired', to_status: 'UNSUCCESSFUL' });
+    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'expired', to_status: 'UNSUCCESSFUL' });
   }, 120_000);
 
   test('waits while the lender decides, and then leaves the customer the time that was left', async () => {
-    const { id, customer } = await newCustomer(expiring);
+    const { id, customer } = await newExpiring();
     await customer.apply({ email: 'referred@example.com' });
-    await untilDue(expiring.db, id);
-    expect(await statusOf(id)).toBe('PENDING');
+    // The sandbox lender's referral ends later than the order's time.
+    await stack.db.query(`update application set submitted_at = now() + interval '1 hour' where order_id = $1`, [id]);
+    await untilDue(stack.db, id);
+    expect(await statusOfRow(id)).toBe('PENDING');
     // The lender has taken an hour.
-    await endReferral(expiring.db, id);
-    await proceedCheckout(expiring, id);
-    await until(async () => (await statusOf(id)) === 'APPROVED', 'the lender approves');
+    await endReferral(stack.db, id);
+    await proceedCheckout(stack, id);
+    await until(async () => (await statusOfRow(id)) === 'APPROVED', 'the lender approves');
     // Its timer is moved before the approval is saved.
     await customer.look();
     await customer.submit('confirmation', { agree: 'yes' });
-    expect(await statusOf(id)).toBe('SUCCESSFUL');
+    expect(await statusOfRow(id)).toBe('SUCCESSFUL');
   }, 120_000);
 
   test('comes after a day although the bank has not decided, and the payment is refunded once it is paid', async () => {
-    const { id, customer } = await newCustomer(expiring);
+    const { id, customer } = await newExpiring();
     const bankPage = await customer.startPayment();
     await customer.leaveAtBank(bankPage, 'slow');
     // Afterwards: a payment this old that its customer has not approved is cancelled at the bank.
-    await expiring.db.query("update payment set started_at = now() - interval '25 hours' where order_id = $1", [id]);
-    await untilDue(expiring.db, id);
+    await stack.db.query("update payment set started_at = now() - interval '25 hours' where order_id = $1", [id]);
+    await untilDue(stack.db, id);
     await endHold(id);
-    expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'expired' });
-    await expiring.db.query(`update sandbox_payment set decided_at = now() - interval '1 hour'
+    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'expired' });
+    await stack.db.query(`update sandbox_payment set decided_at = now() - interval '1 hour'
       where id = (select id from payment where order_id = '${id}')`);
     await customer.look();
-    await until(async () => (await findLastPayment(expiring.db, id))?.status === 'refunded', 'it is refunded', 90_000);
+    await until(async () => (await paymentStatus(id)) === 'refunded', 'it is refunded', 90_000);
   }, 240_000);
 });
 

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { findLastPayment } from '../../../src/checkout/db/payments';
+import { BASE, apiOf } from '../../support/api';
 import { newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
-import { timelineOf } from '../../support/orders';
+import { holdTransaction, statementsWaiting } from '../../support/database';
+import { createOrder, timelineOf } from '../../support/orders';
 import { apiRoutes, checkoutRoutes } from '../../support/routes';
+import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Nothing changes by itself: no worker runs while the routes are called. */
@@ -150,4 +153,21 @@ test.each([')', ',', '.', ').', '/)', '.,/'])('a pasted link that ends with %s f
   const pasted = url.replace(/\/$/, '') + end;
   const response = await fetch(pasted);
   expect([response.status, response.url]).toEqual([200, url]);
+});
+
+test("pages of a seller's many orders wait for each other, and leave connections to other sellers", async () => {
+  await stack.stopWorker();
+  const other = apiOf(stack.api.url, await createSeller(stack.db, undefined, { sandbox: true }), stack.api.checkoutKey);
+  const created = await Promise.all(Array.from({ length: 40 }, () => createOrder(stack.api)));
+  const statusOf = async ({ order_url: url }: { order_url: string }) => (await fetch(url)).status;
+  // No page of an order can be read meanwhile.
+  const lock = await holdTransaction(stack.db, 'lock table application in access exclusive mode');
+  const held = Promise.all(created.map(statusOf));
+  await until(async () => (await statementsWaiting(stack.db)) === 3, 'three pages are being read');
+  expect((await other.call('GET', `${BASE}/order/${created[0]!.id}/`)).status).toBe(404);
+  expect((await other.create()).status).toBe(201);
+  await lock.rollback();
+  // A page gives up after some seconds.
+  expect([200, 503]).toEqual(expect.arrayContaining(await held));
+  for (const order of created) await until(async () => (await statusOf(order)) === 200, 'the page is shown');
 });
