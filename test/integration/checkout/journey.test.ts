@@ -195,22 +195,6 @@ test.each([
   await until(async () => (await customer.look()).heading === heading, 'the lender has decided');
 });
 
-test('an outage of the lender delays the decision', async () => {
-  const { id, customer } = await newOrder();
-  await customer.look();
-  await customer.submit('choice', { payment_term: 'PAY_LATER' });
-  // Not awaited: the response waits a moment for the decision.
-  const submitted = customer.submit('application', { ...BUSINESS, email: 'outage@b.example' });
-  const waiting = await until(async () => {
-    const page = await customer.look();
-    return page.heading === 'Waiting for the decision' ? page : undefined;
-  }, 'the page waits for the lender');
-  expect(waiting.headers.get('Refresh')).toMatch(/^5;/);
-  await endReferral(stack.db, id);
-  await submitted;
-  await until(async () => (await customer.look()).heading === 'You are approved', 'the lender has decided');
-});
-
 test('every invalid field shows an error, and the page keeps what the customer typed', async () => {
   const { id, customer } = await newOrder();
   const page = await customer.apply({ company_number: '12', email: 'nobody', business_name: 'Kept Ltd' });

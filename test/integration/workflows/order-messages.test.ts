@@ -55,10 +55,7 @@ test('a signal changes the order like a request, and a refused signal is recorde
 test.each([
   ['no argument', []],
   ['null', [null]],
-  ['a number', [42]],
-  ['a list', [['approved']]],
   ['an unknown event', [{ event: 'refund' }]],
-  ['an event that is not a string', [{ event: { nested: true } }]],
   ['a reason that is not a string', [{ event: 'completed', reason: 7, actor: 'nobody' }]],
 ])('a signal with %s is refused and does not block the workflow', async (_payload, args) => {
   const id = await openOrder(stack);

