@@ -5,7 +5,7 @@ import { markdownTable, rowLine, rowsTable } from './table';
 import type { Row } from './section';
 import { SECTIONS } from './sections';
 import { type Servers, startServers } from './servers';
-import { seededRandom } from './statistics';
+import { seeded } from '../chaos/seeded';
 
 /**
  * `npm run bench`: compares the service with bare Temporal and with other ways to do the same job, and prints its
@@ -40,7 +40,7 @@ async function runSections(servers: Servers): Promise<{ goals: Row[]; failed: st
     const begun = Date.now();
     console.log(`\n${name}: ${section.about}`);
     try {
-      const random = seededRandom(Number(values.seed));
+      const random = seeded(Number(values.seed)).next;
       const result = await section.run({ servers, blocks, short: values.short, random });
       for (const row of result.rows) console.log(`  ${rowLine(row)}`);
       for (const { title, header, rows } of result.tables ?? []) {

@@ -1,3 +1,5 @@
+import { seeded } from '../chaos/seeded';
+
 /** A median with its 95 % bootstrap interval. */
 export interface Interval {
   median: number;
@@ -7,17 +9,6 @@ export interface Interval {
 
 const RESAMPLES = 2000;
 const CONFIDENCE = 0.95;
-
-/** A small seeded generator (mulberry32): a run can be repeated with the same order of its arms. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Returns the items in random order. */
 export function shuffled<T>(items: readonly T[], random: () => number): T[] {
@@ -48,7 +39,8 @@ export function median(values: readonly number[]): number {
 }
 
 /** The median of values that were measured once per block. The interval shows how far other blocks could move it. */
-export function medianInterval(values: readonly number[], random = seededRandom(1)): Interval {
+function medianInterval(values: readonly number[]): Interval {
+  const random = seeded(1).next;
   const medians = Array.from({ length: RESAMPLES }, () =>
     median(values.map(() => values[Math.floor(random() * values.length)]!)),
   );

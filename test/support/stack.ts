@@ -162,3 +162,12 @@ export async function createSeller(
   await insertWebhookSecret(db, keys, id, webhookSecret);
   return { id, key: await createSellerKey(db, id), webhookSecret };
 }
+
+/** The service as another, new account uses it. */
+export async function withNewSeller<S extends SharedStack>(
+  stack: S,
+  { sandbox = false, redirectUrl }: { sandbox?: boolean; redirectUrl?: string | null } = {},
+): Promise<S> {
+  const seller = await createSeller(stack.db, redirectUrl, { sandbox });
+  return { ...stack, seller, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
+}

@@ -1,14 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
+import { useFolder } from '../support/folder';
 
 const LOCK = path.join(PACKAGE_ROOT, 'package-lock.json');
 const lock = JSON.parse(readFileSync(LOCK, 'utf8')) as { packages: Record<string, object> };
-let folder: string;
-beforeAll(() => (folder = mkdtempSync(path.join(tmpdir(), 'order-service-licences-'))));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 /** Runs `npm run licences` on the lock file, or on one with this package too. */
 function checkLicences(added: object = {}) {

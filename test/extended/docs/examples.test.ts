@@ -1,15 +1,15 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { signWebhook } from '../../../src/webhooks/sign';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../src/package';
+import { useFolder } from '../../support/folder';
 import { packClient } from '../../support/pack-client';
 import { BASE } from '../../support/api';
 import { startTestServer } from '../../support/listening-server';
@@ -47,9 +47,8 @@ const EXAMPLES: Record<string, Example> = {
 
 const stack = useSharedStack();
 /** A shop's project: the examples, Express, and the client from its package file. */
-let folder: string;
+const folder = useFolder();
 beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-examples-'));
   cpSync(path.join(PACKAGE_ROOT, 'examples'), path.join(folder, 'examples'), { recursive: true });
   const run = (command: string, ...args: string[]) =>
     execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
@@ -58,7 +57,6 @@ beforeAll(() => {
   mkdirSync(path.join(folder, 'node_modules'), { recursive: true });
   symlinkSync(path.join(PACKAGE_ROOT, 'node_modules/express'), path.join(folder, 'node_modules/express'));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const running = new Set<ChildProcess>();
 afterEach(async () => {

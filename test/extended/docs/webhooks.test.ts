@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { RETRY_JITTER, STANDARD_SCHEDULE } from '../../../src/domain/webhook';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import { PACKAGE_ROOT } from '../../../src/package';
+import { useFolder } from '../../support/folder';
 import { BASE } from '../../support/api';
 import { installed } from '../../support/installed';
 import { openOrder } from '../../support/orders';
@@ -19,11 +19,7 @@ const exampleCode = (file: string): string => readFileSync(path.join(PACKAGE_ROO
 
 const stack = useSharedStack();
 const receiver = useReceiver();
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-docs-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 interface SignedRequest {
   secret: string;

@@ -21,7 +21,6 @@ const order = (reference: string, rest = '') => `{"data": {"amount": 1, "referen
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** test/unit/api/json-errors.test.ts has all of JSONTestSuite. */
 const NOT_JSON: [string, Buffer | string][] = [
   ['an empty body', ''],
   ['a truncated object', '{"data": {"amount": 1'],

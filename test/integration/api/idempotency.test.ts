@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { BASE, apiOf } from '../../support/api';
+import { BASE } from '../../support/api';
 import { misfits } from '../../support/contract';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import { createSeller, useStack } from '../../support/stack';
+import { useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { withApi } from '../../support/with-api';
 
@@ -111,7 +111,7 @@ describe('a call that repeats its Idempotency-Key', () => {
   });
 
   test('is a new call if another seller makes it', async () => {
-    const other = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
+    const { api: other } = await withNewSeller(stack);
     const mine = await create('shared', { reference: 'shared' });
     const theirs = await create('shared', { reference: 'shared' }, other);
     expect(theirs.status).toBe(201);

@@ -3,7 +3,7 @@ import { updateSeller, insertSeller } from '../../../src/db/sellers';
 import { createSellerKey } from '../../support/keys';
 import { type Api, BASE, apiOf } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { createSeller } from '../../support/stack';
+import { createSeller, withNewSeller } from '../../support/stack';
 import { useSharedStack } from '../../support/shared-stack';
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -11,10 +11,8 @@ const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const stack = useSharedStack();
 
 /** An API client of another seller. */
-async function anotherSeller(defaultRedirectUrl: string | null) {
-  const seller = await createSeller(stack.db, defaultRedirectUrl, { sandbox: true });
-  return apiOf(stack.api.url, seller, stack.api.checkoutKey);
-}
+const anotherSeller = async (redirectUrl: string | null) =>
+  (await withNewSeller(stack, { sandbox: true, redirectUrl })).api;
 
 describe('a create call', () => {
   test('returns 201 with exactly the fields of the specification', async () => {

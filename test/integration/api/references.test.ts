@@ -1,7 +1,7 @@
-import { BASE, apiOf } from '../../support/api';
+import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import { createSeller } from '../../support/stack';
+import { withNewSeller } from '../../support/stack';
 import { useSharedStack } from '../../support/shared-stack';
 
 const stack = useSharedStack();
@@ -41,7 +41,7 @@ test.each([
 });
 
 test('two sellers can use the same reference', async () => {
-  const other = apiOf(stack.api.url, await createSeller(stack.db, undefined, { sandbox: true }), stack.api.checkoutKey);
+  const { api: other } = await withNewSeller(stack, { sandbox: true });
   expect((await stack.api.create({ reference: 'no. 1' })).status).toBe(201);
   expect((await other.create({ reference: 'no. 1' })).status).toBe(201);
 });

@@ -1,12 +1,12 @@
 import { BY_SELLER, newOrder } from '../../support/new-orders';
 import { insertOrder } from '../../../src/db/save-order';
-import { BASE, apiOf } from '../../support/api';
+import { BASE } from '../../support/api';
 import { customerAt } from '../../support/checkout';
 import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
 import { useSharedStack } from '../../support/shared-stack';
-import { type SharedStack, createSeller } from '../../support/stack';
+import { type SharedStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { useApi } from '../../support/with-api';
 
@@ -18,10 +18,7 @@ const receiver = useReceiver();
 const simulate = (id: string, event: string, reason?: string, api = stack.api) =>
   api.call('POST', `${BASE}/order/${id}/simulate/`, { body: { data: { event, reason } } });
 
-async function liveAccount() {
-  const seller = await createSeller(stack.db);
-  return { ...stack, seller, api: apiOf(other.api.url, seller, stack.api.checkoutKey) };
-}
+const liveAccount = () => withNewSeller({ ...stack, api: other.api });
 
 test('a seller moves an order of its sandbox account to SUCCESSFUL, with three webhooks', async () => {
   expect(stack.seller.key).toMatch(/^sk_test_[\w-]{43}$/);
@@ -113,8 +110,7 @@ test('the checkout of a sandbox order has a notice', async () => {
 });
 
 test('if the hosted checkout has no lender for live accounts, a live order is refused, and its key stays unused', async () => {
-  const seller = await createSeller(stack.db);
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const { seller, api } = await withNewSeller(stack);
   const headers = { 'Idempotency-Key': 'live-1' };
   const { detail } = expectProblem(await api.create({}, { headers }), 422, 'checkout_not_ready');
   expect(detail).toContain('no lender is connected');

@@ -1,11 +1,11 @@
 import { accountAddressSchema, timelineEntrySchema, webhookEventSchema } from '../../../src/contracts/webhook-schemas';
-import { type ApiResponse, apiOf, BASE } from '../../support/api';
+import { BASE } from '../../support/api';
 import { freePort } from '../../../tools/local-stack/ports';
 import { constants } from '../../support/constants';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
-import { createSeller, useStack } from '../../support/stack';
+import { useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useStack({
@@ -15,8 +15,7 @@ const receiver = useReceiver('test');
 
 /** A seller of its own, so that no endpoint is known. */
 async function newShop() {
-  const seller = await createSeller(stack.db);
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const { seller, api } = await withNewSeller(stack);
   const path = `${BASE}/seller/${seller.id}`;
   const events = async (query = ''): Promise<any[]> => {
     const { body } = await api.call('GET', `${path}/webhook_event/${query}`);

@@ -14,21 +14,20 @@ import type { Order } from '../../../src/domain/order';
 import { requestResend } from '../../../src/orders/webhooks';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { NO_KEYS } from '../../support/keys';
-import { type Api, apiOf, BASE } from '../../support/api';
+import { type Api, BASE } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { noWebhookPending, openOrder, setBack, statusOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { parseRaw, sendRaw } from '../../support/raw-http';
 import { useReceiver } from '../../support/receiver';
-import { createSeller, type TestSeller, useStack } from '../../support/stack';
+import { type SharedStack, useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2' } });
 const receiver = useReceiver('test');
-let other: { seller: TestSeller; api: Api };
+let other: SharedStack;
 beforeAll(async () => {
-  const seller = await createSeller(stack.db);
-  other = { seller, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
+  other = await withNewSeller(stack);
 });
 
 async function settledOrder(data: Record<string, unknown> = {}, events = ['failed'], status = 200): Promise<string> {
@@ -238,7 +237,7 @@ describe('a resend', () => {
 });
 
 describe('a resend of many', () => {
-  const resendMany = (data: unknown, { api, seller }: typeof other = stack) =>
+  const resendMany = (data: unknown, { api, seller }: SharedStack = stack) =>
     api.call('POST', `${BASE}/seller/${seller.id}/webhook_event/resend/`, { body: { data } });
   const resendAll = async (data: unknown): Promise<any> => {
     const { status, body } = await until(async () => {

@@ -19,7 +19,6 @@ import type { OrderWorkflows } from '../../../src/temporal/order-workflow-client
 import { checkoutState } from '../../../src/checkout/domain/checkout-state';
 import { createOrderCore } from '../../../src/checkout/order-core';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/checkout/payments/payment-provider';
-import { apiOf } from '../../support/api';
 import {
   BUSINESS,
   applied,
@@ -32,7 +31,7 @@ import {
 } from '../../support/checkout';
 import { storedText } from '../../support/history';
 import { openOrder, timelineOf, untilDue } from '../../support/orders';
-import { createSeller } from '../../support/stack';
+import { withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** The referral is long enough for two attempts on a slow machine. */
@@ -422,14 +421,13 @@ const askBank = (id: string, bank?: PaymentProvider) =>
   );
 /** An order with an application in a new live account. */
 async function appliedLive(): Promise<string> {
-  const seller = await createSeller(stack.db, undefined, { sandbox: true });
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
-  const id = await applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+  const account = await withNewSeller(stack, { sandbox: true });
+  const id = await applied(account, 'jo@bloggs.example', { notify: false });
   // The service has no lender for live accounts, so it refuses their orders.
   await stack.db.query(
     `with account as (update seller set sandbox = false where id = $1)
      update orders set sandbox = false where seller_id = $1`,
-    [seller.id],
+    [account.seller.id],
   );
   return id;
 }

@@ -5,9 +5,9 @@ import { expectProblem } from '../../support/problems';
 import type { Settlement } from '../../../src/domain/order';
 import { BUSINESS, newCustomer, pendingCall, proceedCheckout, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
-import { BASE, apiOf } from '../../support/api';
+import { BASE } from '../../support/api';
 import { useReceiver } from '../../support/receiver';
-import { createSeller } from '../../support/stack';
+import { withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** What the live adapters name: a settlement, undefined while it is not known, or an error. */
@@ -74,9 +74,7 @@ test('an order of a live account uses the live lender and the live bank', async 
 });
 
 test('an order of a sandbox account uses the sandbox even if a live lender and bank are configured', async () => {
-  const seller = await createSeller(stack.db, undefined, { sandbox: true });
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
-  const { customer } = await newCustomer({ ...stack, api });
+  const { customer } = await newCustomer(await withNewSeller(stack, { sandbox: true }));
   expect((await customer.look()).text).toContain('3 monthly payments of £411.50');
   expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).text).toContain('Oak Bank');
   const declined = await customer.apply({ email: 'declined@example.com' });
@@ -191,8 +189,7 @@ describe.each<[string, (customer: Customer) => Promise<void>]>([
 });
 
 test('the lender and the bank of the sandbox name a settlement with the completion', async () => {
-  const seller = await createSeller(stack.db, undefined, { sandbox: true });
-  const sandbox = { ...stack, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
+  const sandbox = await withNewSeller(stack, { sandbox: true });
   const later = await paidOrder(payLater, sandbox);
   const now = await paidOrder(async (customer) => {
     await customer.decideAtBank(await customer.startPayment(), 'approved');

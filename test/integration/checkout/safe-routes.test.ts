@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { findLastPayment } from '../../../src/checkout/db/payments';
-import { BASE, apiOf } from '../../support/api';
+import { BASE } from '../../support/api';
 import { newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { createOrder, timelineOf } from '../../support/orders';
 import { apiRoutes, checkoutRoutes } from '../../support/routes';
-import { createSeller } from '../../support/stack';
+import { withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Nothing changes by itself: no worker runs while the routes are called. */
@@ -157,7 +157,7 @@ test.each([')', ',', '.', ').', '/)', '.,/'])('a pasted link that ends with %s f
 
 test("pages of a seller's many orders wait for each other, and leave connections to other sellers", async () => {
   await stack.stopWorker();
-  const other = apiOf(stack.api.url, await createSeller(stack.db, undefined, { sandbox: true }), stack.api.checkoutKey);
+  const { api: other } = await withNewSeller(stack, { sandbox: true });
   const created = await Promise.all(Array.from({ length: 40 }, () => createOrder(stack.api)));
   const statusOf = async ({ order_url: url }: { order_url: string }) => (await fetch(url)).status;
   // No page of an order can be read meanwhile.

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findCaller } from '../../../src/db/sellers';
+import { useFolder } from '../../support/folder';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { useDatabase } from '../../support/database';
 
@@ -13,11 +13,7 @@ const PRICING = {
 };
 
 const database = useDatabase();
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-cli-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 const cli = (...args: string[]): Promise<CliRun> => runCli(args, { DATABASE_URL: database.url });
 

@@ -5,8 +5,7 @@ import { startTestServer } from '../../support/listening-server';
 import { noWebhookPending, statusOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useSharedStack } from '../../support/shared-stack';
-import { apiOf } from '../../support/api';
-import { createSeller } from '../../support/stack';
+import { withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { useResource } from '../../support/use-resource';
 
@@ -181,8 +180,8 @@ test('customer export prints what is held, without the endpoint of the seller', 
 });
 
 test('seller erase deletes credentials, contacts and customers’ data of an account, and refuses an open order', async () => {
-  const account = await createSeller(stack.db, undefined, { sandbox: true });
-  const on = { ...stack, seller: account, api: apiOf(stack.api.url, account, stack.api.checkoutKey) };
+  const on = await withNewSeller(stack, { sandbox: true });
+  const account = on.seller;
   const [person, contact] = [newPerson(), `mail-${randomUUID().slice(0, 8)}@shop.example`];
   const id = await closedOrder(person, on);
   const open = (await on.api.create()).body.data.id as string;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { BASE, apiOf } from '../../support/api';
+import { BASE } from '../../support/api';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { openOrder, timelineOf } from '../../support/orders';
 import { holdTransaction } from '../../support/database';
-import { createSeller, useStack } from '../../support/stack';
+import { createSeller, useStack, withNewSeller } from '../../support/stack';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
@@ -330,12 +330,11 @@ describe('order cancel with a filter', () => {
   const asked = (answer: string, ...options: string[]) =>
     runCli(['order', 'cancel', '--reason', 'shop closed', ...options], stack.env, answer);
   beforeAll(async () => {
-    const other = await createSeller(stack.db);
-    sellerId = other.id;
-    const api = apiOf(stack.api.url, other, stack.api.checkoutKey);
+    const other = await withNewSeller(stack);
+    sellerId = other.seller.id;
     ids = [];
     for (const events of [[], [], ['signup_started'], ['signup_started', 'approved', 'completed']]) {
-      ids.push(await openOrder({ api, db: stack.db }, { amount: 1212.5 }, events));
+      ids.push(await openOrder(other, { amount: 1212.5 }, events));
     }
   });
 
@@ -381,12 +380,11 @@ describe('order cancel with a filter', () => {
   });
 
   test('leaves an order that changes between its selection and its cancel', async () => {
-    const other = await createSeller(stack.db);
-    const api = apiOf(stack.api.url, other, stack.api.checkoutKey);
-    const id = await openOrder({ api, db: stack.db });
+    const { seller, api } = await withNewSeller(stack);
+    const id = await openOrder({ ...stack, api });
     const held = await holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
     const changed = api.progress(id, 'signup_started');
-    const cancelled = asked('', '--seller', other.id, '--status', 'CREATED', '--yes');
+    const cancelled = asked('', '--seller', seller.id, '--status', 'CREATED', '--yes');
     await until(async () => {
       const { events = [] } = await stack.client.workflow.getHandle(`order-${id}`).fetchHistory();
       return events?.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes).length === 2;

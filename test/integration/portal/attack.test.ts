@@ -1,12 +1,11 @@
 import { listActions } from '../../../src/db/operator-actions';
 import { updateSeller } from '../../../src/db/sellers';
-import { apiOf } from '../../support/api';
 import { startTestServer } from '../../support/listening-server';
 import { openOrder } from '../../support/orders';
 import { portalVisitor } from '../../support/portal';
 import { portalRoutes } from '../../support/routes';
 import { useSharedStack } from '../../support/shared-stack';
-import { createSeller } from '../../support/stack';
+import { withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { useResource } from '../../support/use-resource';
 
@@ -54,8 +53,7 @@ const fill = (path: string, ids: Partial<Ids>): string =>
 
 /** A seller with an order, a webhook and a key, and a person who is signed in. */
 async function newShop(session: object = { user: 'Ada' }, data: Record<string, unknown> = {}) {
-  const seller = await createSeller(stack.db, undefined, { sandbox: true });
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const { seller, api } = await withNewSeller(stack, { sandbox: true });
   const visitor = portalVisitor({ api, seller });
   const link = await visitor.link();
   await visitor.signIn(session);

@@ -1,15 +1,14 @@
-import { type Api, apiOf } from '../../support/api';
+import { type Api } from '../../support/api';
 import { portalVisitor } from '../../support/portal';
 import { useSharedStack } from '../../support/shared-stack';
-import { createSeller } from '../../support/stack';
+import { withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useSharedStack();
 
 /** A person of a new seller, who is signed in. */
 async function newVisitor({ sandbox = true, ...session }: { sandbox?: boolean; read_only?: boolean } = {}) {
-  const seller = await createSeller(stack.db, undefined, { sandbox });
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const { seller, api } = await withNewSeller(stack, { sandbox });
   const visitor = portalVisitor({ api, seller });
   await visitor.signIn({ user: 'Ada', ...session });
   return { ...visitor, seller, api };

@@ -1,9 +1,9 @@
 import { listActions } from '../../../src/db/operator-actions';
-import { apiOf, BASE } from '../../support/api';
+import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { portalVisitor } from '../../support/portal';
 import { useReceiver } from '../../support/receiver';
-import { createSeller, useStack } from '../../support/stack';
+import { useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { freePort } from '../../../tools/local-stack/ports';
 
@@ -13,8 +13,7 @@ const WEBHOOKS = '/portal/webhooks/';
 const DEVELOPERS = '/portal/developers/';
 
 async function newShop(session: object = { user: 'Ada' }) {
-  const seller = await createSeller(stack.db);
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const { seller, api } = await withNewSeller(stack);
   const visitor = portalVisitor({ api, seller });
   await visitor.signIn(session);
   const order = (data: object = {}) => openOrder({ ...stack, api }, data as Record<string, unknown>, ['failed']);

@@ -1,17 +1,17 @@
 import { portalSessionSchema } from '../../../src/contracts/portal-schemas';
 import { setDisabled } from '../../../src/db/sellers';
-import { apiOf, BASE } from '../../support/api';
+import { BASE } from '../../support/api';
 import { portalVisitor } from '../../support/portal';
 import { expectProblem } from '../../support/problems';
 import { useSharedStack } from '../../support/shared-stack';
-import { createSeller } from '../../support/stack';
+import { withNewSeller } from '../../support/stack';
 
 const stack = useSharedStack();
 const START = '/portal/overview/';
 
 async function newVisitor() {
-  const seller = await createSeller(stack.db);
-  return { seller, ...portalVisitor({ api: apiOf(stack.api.url, seller, stack.api.checkoutKey), seller }) };
+  const account = await withNewSeller(stack);
+  return { seller: account.seller, ...portalVisitor(account) };
 }
 /** Moves the times of the seller's sessions into the past. */
 const age = (sellerId: string, column: string, interval: string) =>

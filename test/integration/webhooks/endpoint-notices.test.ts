@@ -1,10 +1,9 @@
 import { saveBranding } from '../../../src/checkout/db/branding';
 import { findEndpointsToTell } from '../../../src/db/endpoint-notices';
-import { apiOf } from '../../support/api';
 import { type MailServer, kindOf, startMailServer } from '../../support/mails';
 import { openOrder, resendFirst } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { createSeller, useStack } from '../../support/stack';
+import { useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Fixed, because the settings of the service name it before a server listens. */
@@ -85,13 +84,12 @@ test('an endpoint that fails again is told of a day later', async () => {
 
 test('an account without a contact, or whose mails go nowhere, is not written to', async () => {
   const told = server.mails.length;
-  const seller = await createSeller(stack.db);
+  const other = await withNewSeller(stack);
   receiver.answerWith(503);
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
-  await openOrder({ api, db: stack.db }, { webhook_url: receiver.url }, ['signup_started']);
+  await openOrder(other, { webhook_url: receiver.url }, ['signup_started']);
   const notices = 'select from endpoint_notice where seller_id = $1';
-  await until(async () => (await stack.db.query(notices, [seller.id])).rowCount === 1, 'it is over');
-  await stack.db.query('delete from endpoint_notice where seller_id = $1', [seller.id]);
+  await until(async () => (await stack.db.query(notices, [other.seller.id])).rowCount === 1, 'it is over');
+  await stack.db.query('delete from endpoint_notice where seller_id = $1', [other.seller.id]);
   expect(await findEndpointsToTell(stack.db, { sandbox: true, live: false }, 10)).toEqual([]);
   expect(server.mails.length).toBe(told);
 });

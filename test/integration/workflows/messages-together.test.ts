@@ -1,12 +1,11 @@
 import { findOrder } from '../../../src/db/find-orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { cancelSignal, customerProgressSignal, resendWebhookSignal } from '../../../workflows/messages';
-import { apiOf } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { replay } from '../../support/replay';
-import { createSeller, useStack } from '../../support/stack';
+import { useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 // Calls wait for held saves, also on a machine that stalls.
@@ -79,7 +78,7 @@ const holdSaves = (ids: readonly string[]) =>
   holdTransaction(stack.db, 'select from orders where id = any($1) for update', [ids]);
 
 test("ten changes of a seller's orders run at once: further ones wait, and another seller's do not", async () => {
-  const other = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
+  const { api: other } = await withNewSeller(stack);
   const ids = await Promise.all(Array.from({ length: 11 }, () => openOrder(stack)));
   const last = ids.at(-1)!;
   const others = (await other.create()).body.data.id;

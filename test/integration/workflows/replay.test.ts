@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { WORKFLOW_BUNDLES } from '../../../src/temporal/workflow-bundle';
 import { installTemporalRuntime } from '../../../src/temporal/runtime';
+import { useFolder } from '../../support/folder';
 import { SCENARIOS } from '../../support/record-histories';
 import { replay } from '../../support/replay';
 import { log } from '../../support/stack';
@@ -23,8 +23,7 @@ test.each(files)('the history %s replays on the current workflow code', async (f
 });
 
 describe('a change of the workflow code that breaks old runs fails the replay', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'order-service-bundle-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = useFolder();
   const SAVE = 'const { webhook } = await saveChange.';
 
   test.each([

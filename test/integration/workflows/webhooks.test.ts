@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { apiOf } from '../../support/api';
 import { constants } from '../../support/constants';
 import { startTestServer } from '../../support/listening-server';
 import { noWebhookPending, openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { QUICK, createSeller, useStack } from '../../support/stack';
+import { QUICK, useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Seconds before each of seven attempts. No test waits for the last two. */
@@ -140,9 +139,8 @@ test('an order sends no further webhooks after a 410', async () => {
 });
 
 test('attempts for a seller without a webhook secret are recorded as no_secret and retried on the schedule', async () => {
-  const seller = await createSeller(stack.db);
+  const { seller, api } = await withNewSeller(stack);
   await stack.db.query('delete from webhook_secret where seller_id = $1', [seller.id]);
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
   const { body } = await api.create({ webhook_url: receiver.url });
   const { id } = body.data;
   await api.progress(id, 'failed');
@@ -236,8 +234,7 @@ describe('an endpoint that hangs', () => {
     const changed = await Promise.all(stuck.map((id) => busy.api.progress(id, 'approved')));
     expect(changed.map(({ status }) => status)).toEqual(stuck.map(() => 200));
 
-    const api = apiOf(busy.api.url, await createSeller(busy.db), busy.api.checkoutKey);
-    await openOrder({ ...busy, api }, { webhook_url: receiver.url }, ['failed']);
+    await openOrder(await withNewSeller(busy), { webhook_url: receiver.url }, ['failed']);
     await until(() => receiver.deliveries.length === 1, "the other seller's webhook has arrived");
     // Two slots are always left to the other sellers.
     expect(maxOpen).toBe(2);

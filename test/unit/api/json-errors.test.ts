@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describeSyntaxError, findFault, findSyntaxError } from '../../../src/api/json-errors';
 import { MAX_BODY_PARTS } from '../../../src/contracts/fields';
-import { jsonTestSuite } from '../../support/json-test-suite';
 
 const isJson = (text: string): boolean => {
   try {
@@ -20,20 +19,6 @@ test('only a text that JSON.parse refuses has an error', () => {
       expect([part, findSyntaxError(part) === undefined]).toEqual([part, isJson(part)]);
     }),
   );
-});
-
-test('the cases of JSONTestSuite have an error where JSON.parse refuses them, and a duplicate key where the name says so', () => {
-  let seen = 0;
-  for (const { name, bytes } of jsonTestSuite()) {
-    const text = bytes.toString();
-    // Some are deeper than what is inspected.
-    if (text.length > 1000) continue;
-    expect([name, findSyntaxError(text) === undefined]).toEqual([name, isJson(text)]);
-    if (name.startsWith('y_'))
-      expect([name, findFault(text)?.code === 'duplicate_key']).toEqual([name, name.includes('duplicated_key')]);
-    seen++;
-  }
-  expect(seen).toBeGreaterThan(300);
 });
 
 /** `§` precedes the error. */

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type AccountOptions, toAccountSettings } from '../../../src/cli/account-options';
 import { UsageError } from '../../../src/cli/cli-error';
+import { useFolder } from '../../support/folder';
 
 /** The first bytes of each format, in hex. */
 const SIGNATURES = {
@@ -11,11 +11,7 @@ const SIGNATURES = {
   'image/webp': '524946461234567857454250',
 };
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-options-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 function file(content: string | Buffer): string {
   const name = path.join(folder, 'file');

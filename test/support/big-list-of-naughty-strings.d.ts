@@ -1,4 +1,0 @@
-declare module 'big-list-of-naughty-strings' {
-  const list: string[];
-  export = list;
-}
