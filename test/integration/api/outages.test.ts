@@ -16,6 +16,7 @@ import { expectProblem } from '../../support/problems';
 import { startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
 import { createSeller, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { withApi } from '../../support/with-api';
 
 const NOTHING_DONE = /Nothing changed/;
 const UNKNOWN = /outcome is unknown/;

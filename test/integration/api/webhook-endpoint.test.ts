@@ -7,6 +7,7 @@ import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
 import { useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
+import { withApi } from '../../support/with-api';
 
 const stack = useStack({
   env: { WEBHOOK_RETRY_DELAYS: '0,3600', ...constants({ webhookBreaker: { failures: 2, minWaitMs: 200_000 } }) },

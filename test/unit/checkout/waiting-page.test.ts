@@ -24,16 +24,6 @@ test('the waiting page, which reloads every 5 seconds, changes its text within 1
   expect(after(31, 'completing')).toEqual([5, 'longer than usual']);
 });
 
-test('the page of a review states how long it usually takes, however long the customer waits', () => {
-  const since = new Date('2027-01-15T12:00:00Z');
-  for (const seconds of [1, 3600]) {
-    const now = new Date(since.getTime() + seconds * 1000);
-    const { content } = pageOf('referred', since, now);
-    expect(content.text).toContain('A review usually takes about 20 seconds.');
-    expect(content.text).toContain('This link keeps your place');
-  }
-});
-
 test.each<[WaitingState, boolean]>([
   ['waiting', true],
   ['referred', true],

@@ -1,16 +1,7 @@
 import { toOrderBody } from '../../../src/contracts/order-mapper';
-import type { Order } from '../../../src/domain/order';
 import { IN_STATUS, ORDER, orderAfter, atMinute } from '../../support/domain-orders';
 
 const CHECKOUT = 'https://checkout.example';
-
-const PROMOTED: Order = {
-  ...ORDER,
-  pricing: {
-    representativeInterest: 9.9,
-    promotions: [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-01-31' }],
-  },
-};
 
 describe('the body of a retrieve response', () => {
   test('shows a cancel URL, a webhook URL and an expiry only if the order has them', () => {

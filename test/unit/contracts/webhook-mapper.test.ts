@@ -6,7 +6,7 @@ import { accountSchema } from '../../../src/contracts/seller-schema';
 import { MAX_INTEREST_FREE_DAYS, type Order, stateOf } from '../../../src/domain/order';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { accept } from '../../support/create-order-body';
-import { IN_STATUS, orderAfter, atMinute } from '../../support/domain-orders';
+import { IN_STATUS, atMinute } from '../../support/domain-orders';
 
 const bodyOf = (order: Order, index: number, sequence: number) => {
   const then = { ...order, ...stateOf(order.changes.slice(0, index + 1), null) };
