@@ -1,6 +1,5 @@
 import { SMTPServer } from 'smtp-server';
 import type { SandboxMail } from '../../src/mail/mailer';
-import { freePort } from '../../tools/local-stack/ports';
 import type { Customer } from './checkout';
 import type { SharedStack } from './stack';
 import { until } from './until';
@@ -46,8 +45,6 @@ export interface ReceivedMail {
 }
 
 export interface MailServer {
-  url: string;
-  port: number;
   /** All that was accepted. */
   mails: ReceivedMail[];
   /** Each receiver that was named, accepted or not. */
@@ -56,7 +53,7 @@ export interface MailServer {
 }
 
 interface MailServerOptions {
-  port?: number;
+  port: number;
   /** Waits before the server answers the end of a mail. */
   beforeAnswer?: (mail: ReceivedMail) => Promise<void>;
   /** The SMTP code with which it refuses each receiver. */
@@ -64,7 +61,7 @@ interface MailServerOptions {
 }
 
 /** An SMTP server that keeps what it receives. */
-export async function startMailServer({ port, beforeAnswer, refuseWith }: MailServerOptions = {}): Promise<MailServer> {
+export async function startMailServer({ port, beforeAnswer, refuseWith }: MailServerOptions): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   const receivers: string[] = [];
   const server = new SMTPServer({
@@ -89,16 +86,13 @@ export async function startMailServer({ port, beforeAnswer, refuseWith }: MailSe
       });
     },
   });
-  const at = port ?? (await freePort());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(at, '127.0.0.1', resolve);
+    server.listen(port, '127.0.0.1', resolve);
   });
   // Clients that die.
   server.removeAllListeners('error').on('error', () => undefined);
   return {
-    url: `smtp://127.0.0.1:${at}`,
-    port: at,
     mails,
     receivers,
     stop: () => new Promise<void>((resolve) => server.close(resolve)),

@@ -12,7 +12,7 @@ import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
 import { approveInRow, isRunning, openOrder, queryOrder, resendFirst } from './orders';
 import { type Receiver, startReceiver } from './receiver';
-import { type Stack, startStack } from './stack';
+import type { Stack } from './stack';
 import { until } from './until';
 
 /**
@@ -20,9 +20,8 @@ import { until } from './until';
  * test/histories/ for the replay test. Add files with every release, and never change existing ones.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
-/** The scenarios in which orders expire, and after how long: longer than a loaded machine takes to open one. */
-const EXPIRING = ['expired', 'expiry-held'];
-const EXPIRES_AFTER_MS = 15_000;
+/** When an order expires: later than a loaded machine takes to open one. */
+const soon = (): Date => new Date(Date.now() + 15_000);
 
 const workflow = ({ client }: Stack, id: string) => client.workflow.getHandle(`order-${id}`);
 const checkout = ({ client }: Stack, id: string) => client.workflow.getHandle(`checkout-${id}`);
@@ -71,13 +70,14 @@ const scenarios: Record<string, Scenario> = {
     return order(id);
   },
   async expired(stack, { url }) {
-    const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
+    const id = await openOrder(stack, { webhook_url: url, expires_at: soon().toISOString() }, ['signup_started']);
     await workflow(stack, id).result();
     return order(id);
   },
   async 'expiry-held'(stack) {
-    const id = await openOrder(stack, {}, ['signup_started']);
-    await holdOrder(stack.db, id, new Date(Date.now() + EXPIRES_AFTER_MS + 3000));
+    const expiry = soon();
+    const id = await openOrder(stack, { expires_at: expiry.toISOString() }, ['signup_started']);
+    await holdOrder(stack.db, id, new Date(expiry.getTime() + 3000));
     await workflow(stack, id).result();
     return order(id);
   },
@@ -213,15 +213,13 @@ async function record(prefix: string, only: readonly string[]): Promise<void> {
   const stack = await startCheckout({
     env: { WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60', SANDBOX_REFERRAL_MS: '8000' },
   });
-  const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: String(EXPIRES_AFTER_MS) } });
   for (const [name, scenario] of Object.entries(scenarios)) {
     if (only.length > 0 && !only.includes(name)) continue;
     const receiver = await startReceiver();
-    const used = EXPIRING.includes(name) ? expiring : stack;
-    await save(used, `${prefix}-${name}`, await scenario(used, receiver));
+    await save(stack, `${prefix}-${name}`, await scenario(stack, receiver));
     await receiver.stop();
   }
-  await Promise.all([stack.stop(), expiring.stop()]);
+  await stack.stop();
   await globalTeardown();
 }
 

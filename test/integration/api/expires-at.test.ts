@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { BASE, order } from '../../support/api';
+import { type Api, BASE, order } from '../../support/api';
 import { expectProblem } from '../../support/problems';
 import { useSharedStack } from '../../support/shared-stack';
 import { until } from '../../support/until';
+import { withApi } from '../../support/with-api';
 
 const stack = useSharedStack();
 const HOUR_MS = 3_600_000;
@@ -21,12 +22,16 @@ test('an order has the expiry of its request, whatever the time zone, and expire
   expect(Date.parse(expired.updated_at)).toBeGreaterThanOrEqual(Date.parse(expiresAt));
 });
 
-test('null and an omitted expiry mean the default of the service', async () => {
-  for (const data of [{}, { expires_at: null }]) {
-    const { id } = (await stack.api.create(data)).body.data;
-    const { created_at: created, expires_at: expires } = (await stack.api.get(id)).body.data;
-    expect(Date.parse(expires) - Date.parse(created)).toBe(24 * HOUR_MS);
-  }
+test('null and an omitted expiry mean ORDER_EXPIRES_AFTER_MS, by default a day', async () => {
+  const expectDefault = async (api: Api, ms: number): Promise<void> => {
+    for (const data of [{}, { expires_at: null }]) {
+      const { id } = (await api.create(data)).body.data;
+      const { created_at: created, expires_at: expires } = (await api.get(id)).body.data;
+      expect(Date.parse(expires) - Date.parse(created)).toBe(ms);
+    }
+  };
+  await expectDefault(stack.api, 24 * HOUR_MS);
+  await withApi(stack, { ORDER_EXPIRES_AFTER_MS: String(HOUR_MS) }, (api) => expectDefault(api, HOUR_MS));
 });
 
 test('an expiry can be a year ahead, and the error for a later one says so', async () => {

@@ -24,7 +24,7 @@ jest.mock('../../../src/providers', () =>
 );
 
 let server: MailServer | undefined;
-const serve = async (options: Parameters<typeof startMailServer>[0] = {}) =>
+const serve = async (options: Partial<Parameters<typeof startMailServer>[0]> = {}) =>
   (server = await startMailServer({ port: PORT, ...options }));
 /** Fixed, because the settings of the service name it before a server listens. */
 const PORT = 20_000 + (process.pid % 10_000);

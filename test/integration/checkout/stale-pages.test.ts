@@ -138,21 +138,6 @@ test('a form decides on the order as it is when its body arrives, not when its h
     expect(rows).toEqual([{ payment_term: 'PAY_LATER' }]);
   }));
 
-test('an application to a cancelled order shows that it is cancelled, and not that one was submitted', async () => {
-  const { id, customer } = await newCustomer(stack);
-  await customer.look();
-  await customer.submit('choice', { payment_term: 'PAY_LATER' });
-  expect((await stack.api.cancel(id)).status).toBe(200);
-  for (const [form, fields] of [
-    ['application', BUSINESS],
-    ['choice', { payment_term: 'PAY_NOW' }],
-  ] as const) {
-    const page = await customer.submit(form, fields);
-    expect(page.heading).toBe('This order was cancelled');
-    expect(page.text).not.toContain('already submitted');
-  }
-});
-
 test('an application after another tab has started a payment shows that the payment method has changed', async () => {
   const { customer } = await newCustomer(stack);
   await customer.look();
