@@ -111,7 +111,7 @@ describe('a response', () => {
 });
 
 describe('an attempt that the receiver rejects', () => {
-  test.each([400, 401, 404, 500, 502, 599])('fails with status %i', async (status) => {
+  test.each([400, 599])('fails with status %i', async (status) => {
     const { attempt } = await sendTo((response) => response.writeHead(status, { 'retry-after': '9' }).end('oh\nno'));
     expect(attempt).toMatchObject({
       status,
@@ -146,7 +146,7 @@ describe('an attempt that the receiver rejects', () => {
     expect(attempt).toMatchObject({ status: 410, outcome: 'gone', error: 'http_status', retryAfterMs: null });
   });
 
-  test.each([301, 302, 303, 307, 308])('does not follow a %i redirect to an internal address', async (status) => {
+  test.each([301, 308])('does not follow a %i redirect to an internal address', async (status) => {
     const inside = await startRecordingServer((_request, response) => response.end('secret'));
     const location = `http://127.0.0.1:${inside.port}/latest/meta-data/`;
     const { attempt } = await sendTo((response) => response.writeHead(status, { location }).end());

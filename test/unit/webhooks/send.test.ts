@@ -69,7 +69,7 @@ describe('a webhook', () => {
     expect(after!.headers).toEqual({ ...before!.headers, authorization: 'Bearer of-the-gateway' });
   });
 
-  test.each([200, 201, 202, 204, 299])('is delivered with status %i', async (status) => {
+  test.each([200, 299])('is delivered with status %i', async (status) => {
     const { attempt } = await sendTo((response) => response.writeHead(status).end());
     expect(attempt).toMatchObject({ status, outcome: 'delivered', error: null });
   });
