@@ -35,10 +35,10 @@ export async function withApi<T>(
   call: (api: Api) => Promise<T>,
   logger = log,
 ): Promise<T> {
-  const { api, stop } = await startApi(stack, env, logger);
+  const started = await startApi(stack, env, logger);
   try {
-    return await call(api);
+    return await call(started.api);
   } finally {
-    await stop();
+    await started.stop();
   }
 }

@@ -7,8 +7,7 @@ import { createSeller } from '../../support/stack';
 import { useSharedStack } from '../../support/shared-stack';
 
 const stack = useSharedStack();
-const newSeller = (defaultRedirectUrl?: string | null) =>
-  createSeller(stack.db, defaultRedirectUrl, { sandbox: true });
+const newSeller = (defaultRedirectUrl?: string | null) => createSeller(stack.db, defaultRedirectUrl, { sandbox: true });
 
 /** The API remembers the account of a key for a second, and has not seen this one. */
 const newKey = (sellerId: string): Promise<string> => createSellerKey(stack.db, sellerId);

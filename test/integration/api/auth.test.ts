@@ -8,15 +8,13 @@ beforeAll(async () => {
   ownOrder = (await stack.api.create()).body.data.id;
 });
 
-test.each([
-  ['00000000-0000-4000-8000-00000000000g'],
-  ['%00'],
-  ['%ff%fe'],
-  ['x'.repeat(5000)],
-])('the order id %s returns 404', async (id) => {
-  expectProblem(await stack.api.get(id), 404, 'not_found');
-  expectProblem(await stack.api.cancel(id), 404, 'not_found');
-});
+test.each([['00000000-0000-4000-8000-00000000000g'], ['%00'], ['%ff%fe'], ['x'.repeat(5000)]])(
+  'the order id %s returns 404',
+  async (id) => {
+    expectProblem(await stack.api.get(id), 404, 'not_found');
+    expectProblem(await stack.api.cancel(id), 404, 'not_found');
+  },
+);
 
 describe('the Authorization header', () => {
   const get = (authorization: string) =>

@@ -112,7 +112,9 @@ describe('the signature', () => {
   });
 
   test('a CSV, which is sent while it is read, is not signed', async () => {
-    const { status, headers } = await service.api.call('GET', `${seller(BASE)}/order/`, { headers: { Accept: 'text/csv' } });
+    const { status, headers } = await service.api.call('GET', `${seller(BASE)}/order/`, {
+      headers: { Accept: 'text/csv' },
+    });
     expect([status, headers.get(HEADER)]).toEqual([200, null]);
   });
 

@@ -122,13 +122,12 @@ test('an unknown field beyond the fiftieth error does not hide an invalid field'
 });
 
 describe('the content type', () => {
-  test.each([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'application/problem+json',
-  ])('%s returns 415', async (type) => {
-    expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
-  });
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/problem+json'])(
+    '%s returns 415',
+    async (type) => {
+      expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
+    },
+  );
 
   test.each(['utf-16', 'UTF-16LE', 'iso-8859-1', '"utf-7"'])('with charset %s returns 415', async (charset) => {
     const type = `application/json; charset=${charset}`;

@@ -124,11 +124,7 @@ describe('an Idempotency-Key', () => {
   const isDocumented = (key: string): boolean =>
     misfits(['components', 'parameters', 'Idempotency-Key', 'schema'], key).length === 0;
 
-  test.each([
-    'x'.repeat(255),
-    '"quoted"',
-    '!"#$%&()*+,-./:;<=>?@[]^_`{|}~',
-  ])('may be %s', async (key) => {
+  test.each(['x'.repeat(255), '"quoted"', '!"#$%&()*+,-./:;<=>?@[]^_`{|}~'])('may be %s', async (key) => {
     expect(isDocumented(key)).toBe(true);
     expect((await create(key, { reference: randomUUID() })).status).toBe(201);
   });

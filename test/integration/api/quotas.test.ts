@@ -69,8 +69,7 @@ test('a failed create does not count', async () => {
 
 test('processes sum what they have counted, also when they stop, and a process that starts later goes on from there', async () => {
   const { seller } = await newSeller();
-  const create = (count: number) =>
-    (api: Api) => statuses(apiOf(api.url, seller, api.checkoutKey), count);
+  const create = (count: number) => (api: Api) => statuses(apiOf(api.url, seller, api.checkoutKey), count);
   const settings = { ORDERS_PER_DAY: '5' };
   expect(await withApi(stack, settings, create(4))).toEqual([201, 201, 201, 201]);
   const used = async () => (await findLargestAccounts(stack.db)).find(({ sellerId }) => sellerId === seller.id);

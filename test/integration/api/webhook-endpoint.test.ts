@@ -251,5 +251,7 @@ test('a URL of a host that is not public returns 422 for an order, an account an
         ['/data/url', await ask('PUT', 'webhook_endpoint', { url })],
         ['/data/url', await ask('POST', 'webhook_test', { url })],
       ] as const)
-        expect(expectProblem(response, 422, 'invalid_request').errors).toMatchObject([{ code: 'invalid_url', pointer }]);
+        expect(expectProblem(response, 422, 'invalid_request').errors).toMatchObject([
+          { code: 'invalid_url', pointer },
+        ]);
   }));

@@ -45,22 +45,20 @@ test.each([
   expect(await get(path)).toBe(detail);
 });
 
-test.each([
-  '{order_id}',
-  ':order_id',
-  '${ORDER_ID}',
-  'undefined',
-])('a placeholder in the path is named: %s', async (placeholder) => {
-  const { id } = stack.seller;
-  for (const written of [placeholder, encodeURIComponent(placeholder)]) {
-    expect(await get(`/order/${written}/`)).toBe(
-      `The order ID in the path is the placeholder ${placeholder}. Use the \`id\` in the response that created the order.`,
-    );
-    expect(await get(`/seller/${written}/order/`)).toBe(
-      `The seller ID in the path is the placeholder ${placeholder}. Use ${id}, to which the key belongs.`,
-    );
-  }
-});
+test.each(['{order_id}', ':order_id', '${ORDER_ID}', 'undefined'])(
+  'a placeholder in the path is named: %s',
+  async (placeholder) => {
+    const { id } = stack.seller;
+    for (const written of [placeholder, encodeURIComponent(placeholder)]) {
+      expect(await get(`/order/${written}/`)).toBe(
+        `The order ID in the path is the placeholder ${placeholder}. Use the \`id\` in the response that created the order.`,
+      );
+      expect(await get(`/seller/${written}/order/`)).toBe(
+        `The seller ID in the path is the placeholder ${placeholder}. Use ${id}, to which the key belongs.`,
+      );
+    }
+  },
+);
 
 test('a path that does not exist says where the paths are, and how to cancel', async () => {
   const { api, seller } = stack;

@@ -96,7 +96,11 @@ test('the page of an expired order states that it has expired, and leads to the 
   const customer = customerAt(url);
   await until(async () => (await customer.look()).heading === 'This order has expired', 'it has expired');
   expect(buttonTarget(await customer.look())).toBe(`${CANCEL}&amp;orderId=${id}`);
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'expired', actor: 'system', channel: 'workflow' });
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+    event: 'expired',
+    actor: 'system',
+    channel: 'workflow',
+  });
 });
 
 test('applicant data is deleted a month after the order closes, and the pages still show the outcome', async () => {

@@ -3,7 +3,14 @@ import type { PaymentStatus } from '../../../src/checkout/domain/payment';
 import type { PaymentProvider } from '../../../src/checkout/payments/payment-provider';
 import { expectProblem } from '../../support/problems';
 import type { Settlement } from '../../../src/domain/order';
-import { BUSINESS, newCustomer, pendingCall, proceedCheckout, statusOfOrder, useCheckout } from '../../support/checkout';
+import {
+  BUSINESS,
+  newCustomer,
+  pendingCall,
+  proceedCheckout,
+  statusOfOrder,
+  useCheckout,
+} from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
 import { BASE } from '../../support/api';
 import { useReceiver } from '../../support/receiver';

@@ -1,13 +1,7 @@
 import { findLastPayment } from '../../../src/checkout/db/payments';
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { BASE } from '../../support/api';
-import {
-  type Customer,
-  customerAt,
-  newCustomer,
-  proceedCheckout,
-  statusOfOrder,
-} from '../../support/checkout';
+import { type Customer, customerAt, newCustomer, proceedCheckout, statusOfOrder } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useSharedStack } from '../../support/shared-stack';

@@ -43,12 +43,9 @@ describe('a request body', () => {
 });
 
 describe('allowed_payment_terms', () => {
-  test.each([[['PAY_NOW']], [['PAY_LATER', 'PAY_NOW']]])(
-    '%j is accepted and keeps its order',
-    (terms) => {
-      expect(accept({ allowed_payment_terms: terms }).allowed_payment_terms).toEqual(terms);
-    },
-  );
+  test.each([[['PAY_NOW']], [['PAY_LATER', 'PAY_NOW']]])('%j is accepted and keeps its order', (terms) => {
+    expect(accept({ allowed_payment_terms: terms }).allowed_payment_terms).toEqual(terms);
+  });
 
   test.each([
     [[], ['/data/allowed_payment_terms too_small']],

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { type z } from 'zod';
 import { fieldErrors } from '../../../src/contracts/field-errors';
 import { FIELD_ERROR_CODES } from '../../../src/contracts/problem-table';
 import { createOrderRequestSchema, orderListQuerySchema } from '../../../src/contracts/request-schemas';

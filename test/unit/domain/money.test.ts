@@ -16,16 +16,12 @@ describe('poundsToPence', () => {
     expect(poundsToPence(-0)).toBeCloseTo(0);
   });
 
-  test.each([
-    0.001,
-    9_999_999.999,
-    99_999_999_999.995,
-    JSON.parse('1e400') as number,
-    NaN,
-    2 ** 53,
-  ])('returns undefined for %d', (pounds) => {
-    expect(poundsToPence(pounds)).toBeUndefined();
-  });
+  test.each([0.001, 9_999_999.999, 99_999_999_999.995, JSON.parse('1e400') as number, NaN, 2 ** 53])(
+    'returns undefined for %d',
+    (pounds) => {
+      expect(poundsToPence(pounds)).toBeUndefined();
+    },
+  );
 
   test('tolerates the rounding errors of a thousand additions', () => {
     const wrong: string[] = [];

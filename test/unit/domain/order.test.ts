@@ -1,11 +1,4 @@
-import {
-  type ChangeRequest,
-  type Order,
-  creation,
-  decide,
-  stateOf,
-  withChange,
-} from '../../../src/domain/order';
+import { type ChangeRequest, type Order, creation, decide, stateOf, withChange } from '../../../src/domain/order';
 import { CREATED_AT, FACTS, IN_STATUS, orderAfter, atMinute, request } from '../../support/domain-orders';
 
 /** Applies a request that must change the order. */
