@@ -343,6 +343,7 @@ test.each([
   ['amount=0', 'amount', 'too_small'],
   ['completed_from=October', 'completed_from', 'invalid_format'],
   ['updated_before=soon', 'updated_before', 'invalid_format'],
+  ['limit=101', 'limit', 'invalid_format'],
   ['page=2', 'page', 'unknown_field'],
   ['limit=1&limit=2', 'limit', 'invalid_type'],
 ])('?%s is refused, and the error names the parameter', async (query, parameter, code) => {
