@@ -1,10 +1,9 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { toStatusWebhook } from '../src/contracts/order-mapper';
-import { findOrder } from '../src/db/find-orders';
+import { findOrder, type Refusal, insertRefusal, markRowBehind, commitChange } from '../src/db/orders';
 import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';
-import { type Refusal, insertRefusal, markRowBehind, commitChange } from '../src/db/save-order';
 import { findPendingWebhooks } from '../src/db/webhook-events';
 import {
   type Order,

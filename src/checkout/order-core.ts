@@ -1,8 +1,7 @@
 import { isProblem } from '../contracts/problem';
-import { findOrder, findSellerOfPayLink } from '../db/find-orders';
+import { findOrder, findSellerOfPayLink, holdOrder, recordSettlement } from '../db/orders';
 import type { Db } from '../db/pool';
 import { findSeller } from '../db/sellers';
-import { holdOrder, recordSettlement } from '../db/save-order';
 import type { Actor, ProgressEvent, Order, PaymentTerm, Settlement } from '../domain/order';
 import { changeOrder } from '../orders/change-order';
 import { notFound, requireOrderByPayLink, requireOrder } from '../orders/read-order';

@@ -1,5 +1,5 @@
 import { Problem, unavailable } from '../contracts/problem';
-import { type StoredOrder, findOrder } from '../db/find-orders';
+import { type StoredOrder, findOrder } from '../db/orders';
 import {
   type ChangeRequest,
   type Order,

@@ -1,6 +1,6 @@
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import { Problem } from '../contracts/problem';
-import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
+import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/orders';
 import { type Order, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
 import { trackBreaker } from '../telemetry/metrics';

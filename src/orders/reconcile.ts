@@ -1,8 +1,8 @@
 import { toStatusWebhook } from '../contracts/order-mapper';
-import { type StoredOrder, FIRST_ID, findLeftToDo, findOrder, findOrdersById, isLeftToDo } from '../db/find-orders';
+import { FIRST_ID, findLeftToDo, findOrdersById } from '../db/list-orders';
+import { type StoredOrder, findOrder, isLeftToDo, clearRowBehind, commitChange } from '../db/orders';
 import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
-import { clearRowBehind, commitChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
 import { type OrderChange, type Order, type OrderState, isFinal, withChange } from '../domain/order';
 import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflow-client';

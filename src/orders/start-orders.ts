@@ -1,7 +1,7 @@
 import { Semaphore } from 'async-mutex';
 import type { Logger } from 'pino';
 import type { Db } from '../db/pool';
-import { deleteStartRequests } from '../db/save-order';
+import { deleteStartRequests } from '../db/orders';
 import type { Order } from '../domain/order';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 

@@ -8,7 +8,7 @@ import type {
   WebhookSelectionBody,
 } from '../contracts/webhook-schemas';
 import { readClock } from '../db/clock';
-import { findOrder } from '../db/find-orders';
+import { findOrder } from '../db/orders';
 import { findWebhook, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
 import type { Db } from '../db/pool';
 import { findCredentials } from '../db/secrets';

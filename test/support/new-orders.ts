@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '../../src/db/pool';
-import { findOrder } from '../../src/db/find-orders';
-import { type Creation, insertOrder, commitChange } from '../../src/db/save-order';
+import { findOrder, type Creation, insertOrder, commitChange } from '../../src/db/orders';
 import { insertSeller } from '../../src/db/sellers';
 import { findPendingWebhooks } from '../../src/db/webhook-events';
 import type { WebhookRef } from '../../src/domain/webhook';

@@ -1,5 +1,5 @@
 import { BY_SELLER, newOrder } from '../../support/new-orders';
-import { insertOrder } from '../../../src/db/save-order';
+import { insertOrder } from '../../../src/db/orders';
 import { BASE, apiOf } from '../../support/api';
 import { customerAt } from '../../support/checkout';
 import { openOrder, timelineOf } from '../../support/orders';

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { oldCheckoutDataOf } from '../../../src/checkout/db/old-checkout-data';
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder, markRowBehind } from '../../../src/db/orders';
 import { findWebhook } from '../../../src/db/find-webhooks';
 import { type OldData, deleteOldData, overdueSeconds } from '../../../src/db/old-data';
 import { type Retention, oldDataOf } from '../../../src/db/retention';
-import { markRowBehind } from '../../../src/db/save-order';
 import { insertSeller } from '../../../src/db/sellers';
 import { createDeletion } from '../../../src/orders/background/delete-old-data';
 import { registry } from '../../../src/telemetry/metrics';

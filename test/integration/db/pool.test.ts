@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import { createPool, inTransaction } from '../../../src/db/pool';
-import { insertOrder } from '../../../src/db/save-order';
+import { insertOrder } from '../../../src/db/orders';
 import { useDatabase } from '../../support/database';
 import { BY_SELLER, newOrder, newSeller } from '../../support/new-orders';
 import { until } from '../../support/until';

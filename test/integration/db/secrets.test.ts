@@ -9,7 +9,7 @@ import {
 } from '../../../src/db/secrets';
 import { deleteOldData } from '../../../src/db/old-data';
 import { oldDataOf } from '../../../src/db/retention';
-import { insertOrder } from '../../../src/db/save-order';
+import { insertOrder } from '../../../src/db/orders';
 import { DecryptionError, type EncryptionKey, createKeyRing } from '../../../src/encryption/key-ring';
 import { NO_KEYS } from '../../support/keys';
 import { holdTransaction, useDatabase } from '../../support/database';
