@@ -23,10 +23,9 @@ import {
 import type { KeyRing } from '../src/encryption/key-ring';
 import { trackBreaker } from '../src/telemetry/metrics';
 import { reportAttempt, reportEnded } from '../src/telemetry/report';
-import { type Attempt, type WebhookTestAttempt, emptyAttempt } from '../src/webhooks/attempt';
+import { type Attempt, type WebhookTestAttempt, emptyAttempt, type WebhookSender } from '../src/webhooks/send';
 import { createEndpointBreakers } from '../src/webhooks/endpoint-breakers';
 import { createKeyedSemaphore } from '../src/webhooks/keyed-semaphore';
-import type { WebhookSender } from '../src/webhooks/send';
 import { signWebhook } from '../src/webhooks/sign';
 
 /** The state in which an attempt that is not retried leaves its event. */

@@ -35,7 +35,7 @@ import { createOrderWorkflows } from './temporal/order-workflow-client';
 import { toPortalUrl } from './orders/portal-sessions';
 import { waitingFor } from './checkout/db/waiting-for';
 import { createPortal } from './portal/portal';
-import { checkWebhookUrl } from './webhooks/webhook-url';
+import { checkWebhookUrl } from './webhooks/address-guard';
 
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;

@@ -34,7 +34,7 @@ import { type ChangeRequest, type Order, type OrderState, stateOf, isFinal } fro
 import { escapeControls } from '../domain/text';
 import type { WebhookSelection } from '../domain/webhook';
 import { currentRequestContext } from '../telemetry/current-request-context';
-import type { WebhookTestAttempt } from '../webhooks/attempt';
+import type { WebhookTestAttempt } from '../webhooks/send';
 import { type TemporalCalls, NothingChanged, TooManyChanges, createTemporalCalls, grpcErrorOf } from './calls';
 import { type RunKind, createRunLists } from './list-runs';
 
