@@ -13,7 +13,7 @@ import {
   sequenceOf,
   stateOf,
 } from '../src/domain/order';
-import type { RequestContext } from '../src/domain/request-context';
+import type { RequestContext } from '../src/domain/text';
 import type { WebhookRef, WebhookSelection } from '../src/domain/webhook';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChange, reportRefusedSignal } from '../src/telemetry/report';

@@ -25,8 +25,7 @@ import {
   isStatusChange,
   withChange,
 } from '../src/domain/order';
-import type { RequestContext } from '../src/domain/request-context';
-import { isUuid } from '../src/domain/text';
+import { type RequestContext, isUuid } from '../src/domain/text';
 import type { WebhookRef } from '../src/domain/webhook';
 import {
   type OrderWorkflowInput,

@@ -8,7 +8,7 @@ import {
   creation,
   stateOf,
 } from '../domain/order';
-import type { RequestContext } from '../domain/request-context';
+import type { RequestContext } from '../domain/text';
 import { type Db, type DbClient, runStatement } from './pool';
 import { type Columns, isoOf, jsonOf, namesOf, parametersOf, selectionOf, statement } from './statement';
 

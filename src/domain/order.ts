@@ -1,4 +1,4 @@
-import type { RequestContext } from './request-context';
+import type { RequestContext } from './text';
 
 export const ORDER_STATUSES = ['CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL'] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
