@@ -137,9 +137,8 @@ const RECORD_ATTEMPT = `
 /**
  * Records an attempt and the event's new state. A delivery ends the event, whichever attempt made it. After a 410
  * (`disabled`), pending and further events of the order end unsent, until a resend is delivered or the order's webhooks
- * go to another URL. A failed resend does not change the
- * schedule. The order's row is locked first, as for every entry of its timeline: positions are taken in the order in
- * which they are recorded.
+ * go to another URL. A failed resend does not change the schedule. The order's row is locked first, as for every entry of
+ * its timeline: positions are taken in the order in which they are recorded.
  * @returns the event's state afterwards
  */
 export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<WebhookState> {
@@ -167,14 +166,8 @@ export async function endUnsent(db: DbClient, webhookId: string, state: 'exhaust
   return rowCount === 1;
 }
 
-interface NewWebhookTest {
-  webhookId: string;
-  sellerId: string;
-  url: string;
-}
-
 /** Stores a test webhook for the worker that sends it, and deletes old ones: no call waits for them any more. */
-export async function insertWebhookTest(db: DbClient, { webhookId, sellerId, url }: NewWebhookTest): Promise<void> {
+export async function insertWebhookTest(db: DbClient, webhookId: string, sellerId: string, url: string): Promise<void> {
   await db.query(
     `with deleted as (delete from webhook_test where created_at < now() - interval '10 minutes')
      insert into webhook_test (id, seller_id, url) values ($1, $2, $3)`,
@@ -183,8 +176,10 @@ export async function insertWebhookTest(db: DbClient, { webhookId, sellerId, url
 }
 
 /** The data of a test webhook that an attempt needs. */
-interface WebhookTestEvent extends EncryptedCredentials, Omit<NewWebhookTest, 'webhookId'> {
+export interface WebhookTestEvent extends EncryptedCredentials {
+  sellerId: string;
   sellerName: string;
+  url: string;
   /** In the webhook, so that a repeated attempt has the same content. */
   createdAt: Date;
   /** The time by the clock of Postgres. */

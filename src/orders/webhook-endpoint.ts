@@ -103,7 +103,7 @@ function tooManySecrets(possibleAt: Date): Problem {
  */
 export async function testWebhook(deps: OrderDependencies, sellerId: string, url: string): Promise<WebhookTestResult> {
   const webhookId = randomUUID();
-  await insertWebhookTest(deps.db, { webhookId, sellerId, url });
+  await insertWebhookTest(deps.db, webhookId, sellerId, url);
   const attempt = await deps.workflows.testWebhook(webhookId).catch((error: unknown) => {
     if (error instanceof NothingChanged) {
       throw unavailable('The service cannot send webhooks now. Nothing was sent. Repeating the call is safe.', error);
