@@ -5,7 +5,7 @@ import { findWebhook } from '../../../src/db/find-webhooks';
 import { type OldData, deleteOldData, overdueSeconds } from '../../../src/db/old-data';
 import { type Retention, oldDataOf } from '../../../src/db/retention';
 import { insertSeller } from '../../../src/db/sellers';
-import { createDeletion } from '../../../src/orders/background/delete-old-data';
+import { createDeletion } from '../../../src/orders/background/background-jobs';
 import { registry } from '../../../src/telemetry/metrics';
 import type { Order, OrderEvent } from '../../../src/domain/order';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
