@@ -53,7 +53,8 @@ function toTimelineEntryBody(
       resend: attempt.step === null,
       origin: attempt.origin,
       ...toAttemptFields(attempt),
-      next_attempt_at: toIso(attempt.nextAttemptAt),
+      // Postgres writes times into JSON in its own time zone.
+      next_attempt_at: attempt.nextAttemptAt && new Date(attempt.nextAttemptAt).toISOString(),
     };
   }
   if (!changeOrRefusal) throw new Error('a timeline entry is no change, refusal or attempt');
@@ -78,9 +79,4 @@ function toTimelineWebhook(webhook: WebhookEventBody | undefined) {
   if (!webhook) return null;
   const { id, sequence, state, next_attempt_at, last_error, url, endpoint, content_deleted_at } = webhook;
   return { id, sequence, state, next_attempt_at, last_error, url, endpoint, content_deleted_at };
-}
-
-/** Postgres writes times into JSON in its own time zone. */
-function toIso(time: string | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }
