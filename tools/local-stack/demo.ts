@@ -50,8 +50,8 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
   await insertWebhookSecret(db, keys, id, secret);
   return {
     SELLER_ID: id,
-    SELLER_API_KEY: (await createKey(db, { kind: 'seller', sellerId: id })).key,
-    CHECKOUT_API_KEY: (await createKey(db, { kind: 'checkout' })).key,
+    SELLER_API_KEY: (await createKey(db, id)).key,
+    CHECKOUT_API_KEY: (await createKey(db, null)).key,
     WEBHOOK_SECRET: secret,
   };
 }
