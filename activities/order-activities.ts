@@ -49,13 +49,6 @@ export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
 /** Reads and writes of an order's row, and resends of many webhooks. Each is safe to repeat. */
 export function createOrderActivities({ db, checkoutBaseUrl, log, requestResend }: OrderActivityOptions) {
-  /** A row that a restored backup has set back stays as it is until an operator runs `reconcile`. */
-  async function markBehind(orderId: string, version: number): Promise<ApplicationFailure> {
-    await markRowBehind(db, orderId, version);
-    const message = `the row lacks version ${version}: run reconcile`;
-    return ApplicationFailure.nonRetryable(message, ROW_BEHIND);
-  }
-
   return {
     /** Reads an order from its row. */
     async readOrder(orderId: string): Promise<ResumedOrder> {
@@ -73,7 +66,11 @@ export function createOrderActivities({ db, checkoutBaseUrl, log, requestResend 
     async saveChange({ orderId, change }: SaveRequest): Promise<{ webhook: WebhookRef | null }> {
       const { version } = change;
       const order = await findOrder(db, orderId);
-      if (!order || order.version < version - 1) throw await markBehind(orderId, version - 1);
+      if (!order || order.version < version - 1) {
+        // A row that a restored backup has set back stays as it is until an operator runs `reconcile`.
+        await markRowBehind(db, orderId, version - 1);
+        throw ApplicationFailure.nonRetryable(`the row lacks version ${version - 1}: run reconcile`, ROW_BEHIND);
+      }
       if (order.version >= version) {
         if (!isSaved(order, change))
           throw ApplicationFailure.nonRetryable(`the row has another version ${version}`, ROW_CHANGED);

@@ -206,7 +206,7 @@ const now = (): string => new Date().toISOString();
 /** Delivers an order's webhooks in the order of their sequence: one activity each, retried for days. */
 class Deliveries {
   private readonly pending: WebhookRef[] = [];
-  /** The activity that sends the first pending webhook, or waits for its next attempt. */
+  /** The activity that sends the first pending webhook, or waits for its next attempt. Cancelled, it is called again. */
   private call: CancellationScope | undefined;
   private isStopping = false;
 
@@ -221,7 +221,7 @@ class Deliveries {
     const hadSuccessor = this.pending.length > 1;
     this.pending.push(...webhooks);
     // The first one gets fewer attempts and shorter waits while another one waits for it.
-    if (!hadSuccessor && this.pending.length > 1) this.callAgain();
+    if (!hadSuccessor && this.pending.length > 1) this.call?.cancel();
   }
 
   /** Delivers until `stop`. */
@@ -236,7 +236,7 @@ class Deliveries {
   /** Ends `run`, after the attempt that is being made. */
   stop(): void {
     this.isStopping = true;
-    this.callAgain();
+    this.call?.cancel();
   }
 
   /** Sends a webhook once more. If it is the first pending one, its delivery may have ended with that. */
@@ -244,7 +244,7 @@ class Deliveries {
     // A signal of a person can carry anything.
     if (!isUuid(webhookId)) return;
     await resendWebhook.executeWithOptions({ summary: `resend webhook ${webhookId}` }, [webhookId]);
-    this.callAgain();
+    this.call?.cancel();
   }
 
   /** @returns false if the call was cancelled, to be made again */
@@ -263,10 +263,5 @@ class Deliveries {
     } finally {
       this.call = undefined;
     }
-  }
-
-  /** Ends the wait of the current call. The next call finds out what has changed. */
-  private callAgain(): void {
-    this.call?.cancel();
   }
 }
