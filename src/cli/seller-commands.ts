@@ -59,7 +59,7 @@ async function createSeller({ db, keys }: Services, name: string, settings: Sett
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
   return inTransaction(db(), async (client) => {
-    await insertSeller(client, { id, name, defaultRedirectUrl: null, sandbox });
+    await insertSeller(client, id, name, sandbox);
     await saveSettings(client, id, settings);
     await insertWebhookSecret(client, keys(), id, webhookSecret);
     const key = await createKey(client, id);

@@ -12,7 +12,7 @@ export const BY_SELLER: Creation = { by: { actor: 'seller', channel: 'api' } };
 
 export async function newSeller(db: Db): Promise<string> {
   const id = randomUUID();
-  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl: null });
+  await insertSeller(db, id, 'Test Shop Ltd');
   return id;
 }
 

@@ -38,12 +38,7 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
     if (newest !== undefined) return { ...previous, WEBHOOK_SECRET: newest };
   }
   const id = randomUUID();
-  await insertSeller(db, {
-    id,
-    name: 'Demo Shop Ltd',
-    defaultRedirectUrl: null,
-    sandbox: true,
-  });
+  await insertSeller(db, id, 'Demo Shop Ltd', true);
   // What the checkout shows of a shop: see its pages in examples/express.
   await saveBranding(db, id, { colour: '#8a3b12', contactEmail: 'help@demo-shop.example' });
   const secret = generateWebhookSecret();

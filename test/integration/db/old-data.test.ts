@@ -33,7 +33,7 @@ async function orderOf(
 ): Promise<Order> {
   const { db } = database;
   const sellerId = randomUUID();
-  await insertSeller(db, { id: sellerId, name: 'Test Shop Ltd', defaultRedirectUrl: null, sandbox });
+  await insertSeller(db, sellerId, 'Test Shop Ltd', sandbox);
   const idempotency = {
     key: randomUUID(),
     requestDigest: Buffer.alloc(32),
