@@ -35,7 +35,7 @@ export async function setStaticHeaders(
 }
 
 /** What a receiver recognizes a seller's webhooks by: the secrets that sign now, newest first, and the headers. */
-export interface Credentials {
+interface Credentials {
   secrets: string[];
   staticHeaders: StaticHeaders | undefined;
 }
@@ -77,7 +77,7 @@ const END_OF_OVERLAP = "now() + $2 * interval '1 ms'";
 /** The maximum number of active secrets per seller: each one lengthens the signature header. */
 export const MAX_ACTIVE_SECRETS = 5;
 
-export type Rotation =
+type Rotation =
   /** `previousValidUntil`: when the last older secret expires; null if there is none. */
   | { kind: 'rotated'; previousValidUntil: Date | null }
   /** The seller would have too many active secrets until `possibleAt`, when the next one expires. */

@@ -148,11 +148,8 @@ export async function describeWebhooks(
   { db, breaker }: DescribeDependencies,
   webhooks: readonly ListedWebhook[],
 ): Promise<WebhookEventBody[]> {
-  const called = webhooks.flatMap(({ sellerId, url }): [string, Pick<WebhookEndpoint, 'sellerId' | 'origin'>][] => {
-    const origin = originOf(url ?? '');
-    return origin === '' ? [] : [[`${sellerId} ${origin}`, { sellerId, origin }]];
-  });
-  const found = await findEndpoints(db, breaker, [...new Map(called).values()]);
+  const called = webhooks.map(({ sellerId, url }) => ({ sellerId, origin: originOf(url ?? '') }));
+  const found = await findEndpoints(db, breaker, called);
   const endpoints = new Map(found.map((endpoint) => [`${endpoint.sellerId} ${endpoint.origin}`, endpoint]));
   return webhooks.map((webhook) => {
     const endpoint = endpoints.get(`${webhook.sellerId} ${originOf(webhook.url ?? '')}`);
