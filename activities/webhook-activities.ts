@@ -97,17 +97,8 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
           })
         : null;
     const isPending = delayMs !== null || (!isScheduled && outcome === 'failed');
-    const state = await recordAttempt(db, {
-      ...result,
-      webhookId: event.id,
-      orderId: event.orderId,
-      sellerId: event.sellerId,
-      url: event.url,
-      isScheduled,
-      at: event.readAt,
-      state: isPending ? 'pending' : END_STATES[outcome],
-      delayMs,
-    });
+    const end = isPending ? 'pending' : END_STATES[outcome];
+    const state = await recordAttempt(db, event, { ...result, isScheduled, delayMs, state: end });
     reportAttempt(log, event, { step, outcome, ...result, state, delayMs });
     breakers.record(event, result);
     return { state, delayMs, summary: result.status === null ? (result.error ?? '') : `HTTP ${result.status}` };
