@@ -3,7 +3,7 @@ import { toAttemptFields } from '../contracts/webhook-mapper';
 import { findWebhooks } from '../db/find-webhooks';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import type { OrderDependencies } from './dependencies';
-import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
+import { type Page, toPage, unknownCursor } from './list-page';
 import { requireOrder } from './read-order';
 import { describeWebhooks } from './webhooks';
 
@@ -15,7 +15,7 @@ export async function retrieveTimeline(
   deps: OrderDependencies,
   orderId: string,
   sellerId: string,
-  { limit, cursor }: PageRequest,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<Page<TimelineEntryBody>> {
   await requireOrder(deps, orderId, sellerId);
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
