@@ -1,5 +1,5 @@
 import { isProblem } from '../contracts/problem';
-import { findOrder, findSellerOfPayLink, holdOrder, recordSettlement } from '../db/orders';
+import { findOrder, findOrderByPayLink, holdOrder, recordSettlement } from '../db/orders';
 import type { Db } from '../db/pool';
 import { findSeller } from '../db/sellers';
 import type { Actor, ProgressEvent, Order, PaymentTerm, Settlement } from '../domain/order';
@@ -44,7 +44,7 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
   return {
     find: (orderId) => findOrder(db, orderId),
     findByPayLink: (payLinkId) => requireOrderByPayLink(deps, payLinkId),
-    findSeller: (payLinkId) => findSellerOfPayLink(db, payLinkId),
+    findSeller: async (payLinkId) => (await findOrderByPayLink(db, payLinkId))?.sellerId,
     async report(orderId, event, { actor = 'customer', reason = null, paymentTerm } = {}) {
       try {
         const stored = await requireOrder(deps, orderId);

@@ -97,16 +97,6 @@ export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promi
   return rows[0] && toStoredOrder(rows[0]);
 }
 
-/** Returns the seller of the order with a pay link. */
-export async function findSellerOfPayLink(db: DbClient, payLinkId: string): Promise<string | undefined> {
-  const { rows } = await db.query<{ sellerId: string }>({
-    name: 'find_seller_of_pay_link',
-    text: 'select seller_id as "sellerId" from orders where pay_link_id = $1',
-    values: [payLinkId],
-  });
-  return rows[0]?.sellerId;
-}
-
 /** Finds the order that holds a seller's reference: the one that is not UNSUCCESSFUL. */
 export async function findOrderByReference(
   db: DbClient,
