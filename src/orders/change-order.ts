@@ -14,7 +14,7 @@ import { type OrderWorkflows, ChangeRefused, RunClosed } from '../temporal/order
 
 interface ChangeDependencies {
   db: Db;
-  workflows: OrderWorkflows;
+  workflows: Pick<OrderWorkflows, 'change'>;
 }
 
 /**
