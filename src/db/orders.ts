@@ -111,9 +111,8 @@ export async function findOrderByReference(
   return rows[0];
 }
 
-/** How and by whom an order is created. */
+/** How an order is created. */
 export interface Creation {
-  by: Pick<OrderChange, 'actor' | 'channel'>;
   /** ISO 8601; undefined for the default. */
   expiresAt?: string | undefined;
   /** The default, in milliseconds; undefined for never. */
@@ -144,7 +143,7 @@ const INSERT_ORDER = `
     insert into start_request (order_id, seller_id) select id, seller_id from new_order
   ), entry as (
     insert into order_timeline (order_id, version, event, to_status, actor, channel, at)
-    select id, 1, 'created', 'CREATED', :actor, :channel, created_at from new_order
+    select id, 1, 'created', 'CREATED', 'seller', 'api', created_at from new_order
   )
   select ${isoOf('created_at')} as "createdAt", ${isoOf('expires_at')} as "expiresAt" from new_order`;
 
@@ -157,13 +156,12 @@ const INSERT_ORDER = `
 export async function insertOrder(
   db: Db,
   facts: OrderFacts,
-  { by, expiresAt, expiresAfterMs, idempotency }: Creation,
+  { expiresAt, expiresAfterMs, idempotency }: Creation = {},
 ): Promise<Order | undefined> {
   const { rows } = await runStatement<Pick<Order, 'createdAt' | 'expiresAt'>>(db, {
     name: 'insert_order',
     ...statement(INSERT_ORDER, {
       ...facts,
-      ...by,
       expiresAt,
       expiresAfterMs,
       key: idempotency?.key,
@@ -172,7 +170,7 @@ export async function insertOrder(
     }),
   });
   const [dated] = rows;
-  return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt), settlement: null };
+  return dated && { ...facts, ...stateOf([creation(dated.createdAt)], dated.expiresAt), settlement: null };
 }
 
 /** Finds the request that has used an Idempotency-Key. */

@@ -41,7 +41,6 @@ export async function createOrder(
   const facts = toOrderFacts(request, seller, { id: randomUUID(), payLinkId: randomUUID() });
   const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
   const order = await insertOrder(deps.insertDb, facts, {
-    by: { actor: 'seller', channel: 'api' },
     expiresAt: request.expires_at,
     expiresAfterMs: deps.expiresAfterMs,
     idempotency: idempotency && {

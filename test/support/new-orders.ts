@@ -8,8 +8,6 @@ import { toStatusWebhook } from '../../src/contracts/order-mapper';
 import { type Order, type OrderFacts, withChange } from '../../src/domain/order';
 import { FACTS } from './domain-orders';
 
-export const BY_SELLER: Creation = { by: { actor: 'seller', channel: 'api' } };
-
 export async function newSeller(db: Db): Promise<string> {
   const id = randomUUID();
   await insertSeller(db, id, 'Test Shop Ltd');
@@ -25,12 +23,9 @@ export function newOrder(sellerId: string, facts: Partial<OrderFacts> = {}): Ord
 export async function insertNewOrder(
   db: Db,
   facts: Partial<OrderFacts> = {},
-  creation: Partial<Creation> = {},
+  creation: Creation = {},
 ): Promise<Order> {
-  const order = await insertOrder(db, newOrder(facts.sellerId ?? (await newSeller(db)), facts), {
-    ...BY_SELLER,
-    ...creation,
-  });
+  const order = await insertOrder(db, newOrder(facts.sellerId ?? (await newSeller(db)), facts), creation);
   if (!order) throw new Error('the Idempotency-Key is stored already');
   return order;
 }
