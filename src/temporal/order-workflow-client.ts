@@ -80,6 +80,8 @@ export function createOrderWorkflows(
   { within, callIfUp, track, drain }: TemporalCalls = createTemporalCalls(client),
 ) {
   const { workflow } = client;
+  /** Orders that this process is starting. */
+  const starting = new Map<string, Promise<unknown>>();
   const changes = limitPerKey(
     CHANGES_AT_ONCE,
     MAX_WAIT_MS,
@@ -102,6 +104,8 @@ export function createOrderWorkflows(
       fromRow(order),
     );
     const args: [ChangeRequest] = [{ ...request, context: currentRequestContext() }];
+    // A run that a change starts has to read the row.
+    await starting.get(order.id)?.catch(() => undefined);
     try {
       return await workflow.executeUpdateWithStart(changeOrderUpdate, { args, startWorkflowOperation });
     } catch (error) {
@@ -121,7 +125,7 @@ export function createOrderWorkflows(
     async start(order: Order, delayMs: number): Promise<void> {
       const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
       const startDelay = Math.round(Math.min(delayMs, untilExpiry));
-      await startRun({
+      const call = startRun({
         ...orderOptions(order, encryptPayloads),
         // A start that arrives after the order has closed does nothing.
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
@@ -129,6 +133,8 @@ export function createOrderWorkflows(
         // An order with changes may have pending webhooks too: its run reads the row.
         args: [{ orderId: order.id, ...(order.version === 1 && { state: stateOf(order.changes, order.expiresAt) }) }],
       });
+      starting.set(order.id, call);
+      await call.finally(() => starting.delete(order.id));
     },
 
     /**
