@@ -47,7 +47,11 @@ function addCommands(parent: Command, kind: KeyKind, services: Services): void {
       const sellerId = await sellerIdOf(command);
       const { id, key } = await createKey(db(), sellerId, command.opts<{ label?: string }>().label);
       const row = { seller: { api_key: key }, checkout: { checkout_key: key } }[kind];
-      await print(command, { ...(sellerId !== null && { seller_id: sellerId }), key_id: id, ...row }, 'The key is shown only once.');
+      await print(
+        command,
+        { ...(sellerId !== null && { seller_id: sellerId }), key_id: id, ...row },
+        'The key is shown only once.',
+      );
     });
   add('list', 'list keys, oldest first').action(async (...given: unknown[]) => {
     const command = given.at(-1) as Command;

@@ -71,12 +71,7 @@ export async function findKeys(
  * @param sellerId if given, only this seller's key is found
  * @returns when the key was revoked; undefined if there is no such key of this kind
  */
-export async function revokeKey(
-  db: DbClient,
-  id: number,
-  kind: KeyKind,
-  sellerId?: string,
-): Promise<Date | undefined> {
+export async function revokeKey(db: DbClient, id: number, kind: KeyKind, sellerId?: string): Promise<Date | undefined> {
   const { rows } = await db.query<{ revokedAt: Date }>(
     `update api_key set revoked_at = coalesce(revoked_at, now()) where id = $1 and kind = $2
        and ($3::uuid is null or seller_id = $3)

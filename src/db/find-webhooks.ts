@@ -40,8 +40,13 @@ const IS_SELECTED = `($1::uuid is null or e.seller_id = $1) and ($2::text is nul
   and ($3::uuid[] is null or e.order_id = any($3))
   and ($4::timestamptz is null or e.created_at >= $4) and ($5::timestamptz is null or e.created_at < $5)`;
 
-const valuesOf = ({ sellerId, state, orderIds, since, until }: WebhookSelection): unknown[] =>
-  [sellerId, state, orderIds, since, until];
+const valuesOf = ({ sellerId, state, orderIds, since, until }: WebhookSelection): unknown[] => [
+  sellerId,
+  state,
+  orderIds,
+  since,
+  until,
+];
 
 /** Lists webhooks, newest first. Webhooks that are created between two pages do not shift the pages. */
 export async function findWebhooks(db: DbClient, filter: WebhookSelection, limit: number): Promise<ListedWebhook[]> {

@@ -70,8 +70,11 @@ export async function findEndpoints(
 ): Promise<WebhookEndpoint[]> {
   if (endpoints.length === 0) return [];
   const { rows } = await db.query<EndpointRow>(
-    selectEndpoints(`(select distinct * from unnest($1::uuid[], $2::text[]) called(seller_id, origin)
-       where origin <> '') o`, '$3'),
+    selectEndpoints(
+      `(select distinct * from unnest($1::uuid[], $2::text[]) called(seller_id, origin)
+       where origin <> '') o`,
+      '$3',
+    ),
     [endpoints.map(({ sellerId }) => sellerId), endpoints.map(({ origin }) => origin), breaker.failures],
   );
   return rows.map((row) => toEndpoint(breaker, row));

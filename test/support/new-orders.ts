@@ -20,11 +20,7 @@ export function newOrder(sellerId: string, facts: Partial<OrderFacts> = {}): Ord
 }
 
 /** Inserts an order of a new seller. */
-export async function insertNewOrder(
-  db: Db,
-  facts: Partial<OrderFacts> = {},
-  creation: Creation = {},
-): Promise<Order> {
+export async function insertNewOrder(db: Db, facts: Partial<OrderFacts> = {}, creation: Creation = {}): Promise<Order> {
   const order = await insertOrder(db, newOrder(facts.sellerId ?? (await newSeller(db)), facts), creation);
   if (!order) throw new Error('the Idempotency-Key is stored already');
   return order;
