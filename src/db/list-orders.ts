@@ -20,8 +20,8 @@ export async function findWaitingOrders(db: DbClient, ageMs: number, limit: numb
   const { rows } = await db.query<OrderRow>(
     `select ${ORDER_COLUMNS} from orders o join (
        select order_id, created_at as since, row_number() over (partition by seller_id order by created_at) as turn
-       from start_request where created_at < now() - $1 * interval '1 ms') waiting on order_id = o.id
-     order by turn, since limit $2`,
+       from start_request where created_at < now() - $1 * interval '1 ms' order by turn, since limit $2
+     ) waiting on order_id = o.id order by turn, since`,
     [ageMs, limit],
   );
   return rows.map(toStoredOrder);

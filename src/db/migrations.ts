@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { isDatabaseUnavailable } from './database-errors';
-// It also ignores the settings of other programs, such as PGSSLMODE.
+// Without it, node-pg would take settings of other programs from the environment, such as PGSSLMODE.
 import './pool';
 
 export const MIGRATIONS_FOLDER = path.join(__dirname, 'migrations');
