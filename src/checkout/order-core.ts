@@ -1,8 +1,7 @@
 import { isProblem } from '../contracts/problem';
-import { findOrder, findSellerOfPayLink } from '../db/find-orders';
+import { findOrder, findOrderByPayLink, holdOrder, recordSettlement } from '../db/orders';
 import type { Db } from '../db/pool';
 import { findSeller } from '../db/sellers';
-import { holdOrder, recordSettlement } from '../db/save-order';
 import type { Actor, ProgressEvent, Order, PaymentTerm, Settlement } from '../domain/order';
 import { changeOrder } from '../orders/change-order';
 import { notFound, requireOrderByPayLink, requireOrder } from '../orders/read-order';
@@ -45,7 +44,7 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
   return {
     find: (orderId) => findOrder(db, orderId),
     findByPayLink: (payLinkId) => requireOrderByPayLink(deps, payLinkId),
-    findSeller: (payLinkId) => findSellerOfPayLink(db, payLinkId),
+    findSeller: async (payLinkId) => (await findOrderByPayLink(db, payLinkId))?.sellerId,
     async report(orderId, event, { actor = 'customer', reason = null, paymentTerm } = {}) {
       try {
         const stored = await requireOrder(deps, orderId);

@@ -1,5 +1,5 @@
-import { type OrderFilter, findOrders } from '../../../src/db/find-orders';
 import { findWebhooks, findWebhooksToResend } from '../../../src/db/find-webhooks';
+import { type OrderFilter, findOrders } from '../../../src/db/list-orders';
 import { useDatabase } from '../../support/database';
 import { copyOrder } from '../../support/many-orders';
 import { orderWithWebhooks } from '../../support/new-attempts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { upsertPaymentTerm } from '../../../../src/checkout/db/applications';
-import { findOrder } from '../../../../src/db/find-orders';
-import { holdOrder } from '../../../../src/db/save-order';
+import { findOrder, holdOrder } from '../../../../src/db/orders';
 import { findLastPayment, insertPayment } from '../../../../src/checkout/db/payments';
 import { createSandboxPaymentStore } from '../../../../src/checkout/db/sandbox-payments';
 import { createSandboxBank } from '../../../../src/checkout/sandbox/sandbox-bank';
