@@ -18,11 +18,13 @@ import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, toFormValues, validateForm } from '../domain/application-form';
 import { notFound } from '../order-core';
 import { type CheckoutState, checkoutState } from '../domain/checkout-state';
-import * as pages from './order-pages';
-import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from '../pages/agreement';
+import { NOT_USED, formViewOf } from './order-pages';
+import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED, agreementPage } from '../pages/agreement';
 import { sandboxLenderPage } from '../pages/action-required';
+import { bankPage } from '../pages/bank';
+import { choicePage } from '../pages/choice';
 import { lenderRedirectPage } from '../pages/paying';
-import { REPLACES } from '../pages/details';
+import { REPLACES, detailsPage } from '../pages/details';
 import { PAYMENT_TERM } from '../pages/form';
 import { SERVICE_UNAVAILABLE } from '../pages/error-page';
 import type { RouteTools } from './read-request';
@@ -57,11 +59,11 @@ async function submitChoice(tools: RouteTools, ctx: Context): Promise<void> {
   const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
   if (!CHOICE_STATES.includes(state) || isHidden) {
     const isUsed = !isHidden && term === checkout.application?.paymentTerm;
-    redirect(ctx, checkout, isUsed ? '' : pages.NOT_USED);
+    redirect(ctx, checkout, isUsed ? '' : NOT_USED);
     return;
   }
   if (term === undefined) {
-    sendPage(ctx, await pages.choice(tools, ctx, checkout, true));
+    sendPage(ctx, choicePage(await formViewOf(tools, ctx, checkout), true));
     return;
   }
   await choosePaymentTerm(deps, checkout, term);
@@ -73,9 +75,9 @@ async function submitChoice(tools: RouteTools, ctx: Context): Promise<void> {
   // A redirect would lose what the customer has typed.
   const latest = await readLatest(checkout.order);
   const latestState = checkoutState(latest);
-  if (latestState === 'bank') sendPage(ctx, await pages.banks(tools, ctx, latest, typed));
+  if (latestState === 'bank') sendPage(ctx, bankPage(await formViewOf(tools, ctx, latest), typed));
   else if (latestState === 'details' || latestState === 'retry')
-    sendPage(ctx, await pages.details(tools, ctx, latest, { values: typed }));
+    sendPage(ctx, detailsPage(await formViewOf(tools, ctx, latest), { values: typed }));
   else redirect(ctx, checkout);
 }
 
@@ -87,7 +89,7 @@ async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<v
   const result = validateForm(values);
   if (canApply(identity, ctx, checkout)) {
     if ('errors' in result) {
-      sendPage(ctx, await pages.details(tools, ctx, checkout, { values, errors: result.errors }));
+      sendPage(ctx, detailsPage(await formViewOf(tools, ctx, checkout), { values, errors: result.errors }));
       return;
     }
     try {
@@ -100,8 +102,8 @@ async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<v
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       // Keeps the customer's answers, which a general error page would lose.
-      const alert = { status: 503, text: SERVICE_UNAVAILABLE.text };
-      sendPage(ctx, await pages.details(tools, ctx, checkout, { values, errors: {}, alert }));
+      const unavailable = SERVICE_UNAVAILABLE.text;
+      sendPage(ctx, detailsPage(await formViewOf(tools, ctx, checkout), { values, unavailable }));
       return;
     }
     await waitForDecision(readLatest, checkout);
@@ -113,7 +115,7 @@ async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<v
     'applicant' in result &&
     isDeepStrictEqual(result.applicant, latest.application?.submitted?.applicant);
   const leaves = isUsed && checkoutState(latest) === 'action-required';
-  redirect(ctx, checkout, leaves ? 'lender/' : isUsed ? '' : pages.NOT_USED);
+  redirect(ctx, checkout, leaves ? 'lender/' : isUsed ? '' : NOT_USED);
 }
 
 /** Takes the customer to the page of the lender where an action is required. */
@@ -149,7 +151,7 @@ async function agree(tools: RouteTools, ctx: Context): Promise<void> {
   const now = new Date();
   const error = checkoutState(checkout) === 'agreement' ? agreementError(fields, now) : undefined;
   if (error !== undefined) {
-    sendPage(ctx, await pages.agreement(tools, ctx, checkout, error));
+    sendPage(ctx, agreementPage(await formViewOf(tools, ctx, checkout), error));
     return;
   }
   await agreeToOffer(deps, checkout, identity.digestsOf(ctx, checkout), now);
