@@ -82,13 +82,10 @@ export function createRouteTools(parts: PageParts) {
 
   /** Prepares what was read for the pages. */
   function prepare(ctx: Context, checkout: Checkout): Checkout {
-    ctx.state.orderId = checkout.order.id;
-    setLayout(ctx, checkout);
-    return checkout;
-  }
-
-  function setLayout(ctx: Context, { order, branding }: Checkout): void {
+    const { order, branding } = checkout;
+    ctx.state.orderId = order.id;
     ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
+    return checkout;
   }
 
   /**
@@ -117,11 +114,9 @@ export function createRouteTools(parts: PageParts) {
   /** Shows an order's layout around a page that is not one of its own, if there is such an order. */
   async function loadLayout(ctx: Context, payLinkId: string): Promise<void> {
     Object.assign(ctx.params as object, { payLinkId });
-    try {
-      setLayout(ctx, await lookUp(ctx, (found) => readCheckout(deps, found.payLinkId)));
-    } catch (error) {
+    await loadCheckout(ctx).catch((error: unknown) => {
       if (!isProblem(error, 'not_found')) throw error;
-    }
+    });
   }
 
   /** @param suffix is added to the path of the order's page */

@@ -6,13 +6,13 @@ import { PAYMENT_TERM_LABELS } from './format';
 import { type Html, html } from '../../html/html';
 
 export interface FormContext {
-  /** The path of the order's pages. */
+  /** The path of the pages. */
   path: string;
   /** The CSRF token. */
   token: string;
 }
 
-/** @param action what follows the order's path in the path that the form is sent to */
+/** @param action what follows the path of the pages in the path that the form is sent to */
 export function form({ path, token }: FormContext, action: string, content: Html): Html {
   return html`<form method="post" action="${path}/${action}/" novalidate>
     <input type="hidden" name="${TOKEN_FIELD}" value="${token}" />
