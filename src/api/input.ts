@@ -8,7 +8,7 @@ import { describePlace, describeSyntaxError, findFault } from './json-errors';
 
 export interface BodyReaders {
   jsonBody: RouteMiddleware;
-  /** Accepts a JSON body or none, however none is framed: `bodyOf` returns undefined for it. */
+  /** Accepts a JSON body or none, however none is framed: see `optionalBodyOf`. */
   optionalJsonBody: RouteMiddleware;
 }
 
@@ -80,7 +80,9 @@ async function hasBody({ req, headers }: Context): Promise<boolean> {
   return req.readableLength > 0 || !req.complete;
 }
 
-export const bodyOf = ({ request }: Context): unknown => (request.rawBody === undefined ? undefined : request.body);
+/** The body; one without data if there is none. */
+export const optionalBodyOf = ({ request }: Context): unknown =>
+  request.rawBody === undefined ? { data: {} } : request.body;
 
 function toProblem(error: Error & { type?: string; status?: number }, maxBytes: number): Problem {
   switch (error.type ?? String(error.status)) {

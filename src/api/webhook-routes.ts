@@ -21,7 +21,7 @@ import {
 import { listWebhooks, resendWebhook, resendWebhooks, retrieveWebhook } from '../orders/webhooks';
 import { validate } from '../contracts/field-errors';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, bodyOf, validateQuery } from './input';
+import { type BodyReaders, optionalBodyOf, validateQuery } from './input';
 import { type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
 
@@ -66,7 +66,7 @@ export function webhookRoutes(
   });
   router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, limitLocks, async (ctx) => {
     const { id } = sellerOf(ctx);
-    const { data } = validate(rotateSecretRequestSchema, bodyOf(ctx) === undefined ? { data: {} } : bodyOf(ctx));
+    const { data } = validate(rotateSecretRequestSchema, optionalBodyOf(ctx));
     ctx.body = { data: await rotateSecret(deps, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
   });
   router.put('/seller/:sellerId/webhook_headers', seller, jsonBody, limitLocks, async (ctx) => {
@@ -84,7 +84,7 @@ export function webhookRoutes(
   });
   router.post('/seller/:sellerId/portal_session', seller, optionalJsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);
-    const { data } = validate(portalSessionRequestSchema, bodyOf(ctx) === undefined ? { data: {} } : bodyOf(ctx));
+    const { data } = validate(portalSessionRequestSchema, optionalBodyOf(ctx));
     ctx.status = 201;
     ctx.body = { data: await createPortalLink(deps, id, ctx.state.apiKey ?? null, data) };
   });
