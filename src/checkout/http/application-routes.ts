@@ -50,7 +50,6 @@ export function addApplicationRoutes(router: Router<State>, tools: RouteTools): 
   });
 }
 
-/** The customer chooses how to pay. */
 async function submitChoice(tools: RouteTools, ctx: Context): Promise<void> {
   const { deps, identity, readForm, readLatest, redirect } = tools;
   const { checkout, fields } = await readForm(ctx);
@@ -81,7 +80,6 @@ async function submitChoice(tools: RouteTools, ctx: Context): Promise<void> {
   else redirect(ctx, checkout);
 }
 
-/** The customer applies to pay later. */
 async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<void> {
   const { deps, identity, readForm, readLatest, redirect } = tools;
   const { checkout, fields, browserSecret } = await readForm(ctx);
@@ -140,7 +138,6 @@ async function withdraw({ deps, identity, readForm, redirect }: RouteTools, ctx:
   redirect(ctx, checkout);
 }
 
-/** The customer agrees to the lender's offer. */
 async function agree(tools: RouteTools, ctx: Context): Promise<void> {
   const { deps, identity, readForm, readLatest, redirect } = tools;
   const { checkout, fields } = await readForm(ctx);
@@ -164,7 +161,6 @@ function applicationId(text = ''): string | undefined {
   return isUuid(text) ? text : undefined;
 }
 
-/** True if the form of the requesting browser may submit an application. */
 function canApply(identity: ApplicantIdentity, ctx: Context, checkout: Checkout): boolean {
   const state = checkoutState(checkout);
   return state === 'details' || (state === 'retry' && identity.isApplicant(ctx, checkout));

@@ -45,9 +45,7 @@ export function addContinueRoutes(router: Router<State>, tools: RouteTools): voi
     if (isMoved) deps.log.info({ order_id: order.id }, 'application moved to another browser');
     // Read again, because a double click uses the link twice.
     const latest = await readLatest(order);
-    const page = identity.isApplicant(ctx, latest)
-      ? undefined
-      : await otherBrowser(tools, ctx, latest, LINK_USED);
+    const page = await otherBrowser(tools, ctx, latest, LINK_USED);
     if (page) sendPage(ctx, page);
     else redirect(ctx, checkout);
   });

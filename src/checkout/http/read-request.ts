@@ -13,7 +13,6 @@ import { createPageReads } from './page-reads';
 import type { ProviderDetailsOf } from '../pages/provider-details';
 
 export interface PayLinkLimits {
-  /** The network that the request comes from. */
   networkOf: (ctx: Context) => string;
   /**
    * Counts a request against the limits of its pay link.
