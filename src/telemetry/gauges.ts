@@ -48,7 +48,10 @@ export function addGauges({ db, checkDatabase, backlogs = [] }: GaugeSources, ca
   });
   gauge('database_connections_max', 'Size of the pool.', [], (it) => it.set(db.options.max));
   gauge('database_waiting', 'Queries that wait for a connection.', [], (it) => it.set(db.waitingCount));
-  const all: readonly BacklogGauges[] = [{ names: NAMES, read: readOrderBacklog }, ...backlogs];
+  const all: readonly BacklogGauges[] = [
+    { names: NAMES, read: async () => ({ ...(await readBacklog(db)) }) },
+    ...backlogs,
+  ];
   const read = cached(cacheMs, () => readFromPostgres(db, all));
   gauge('postgres_up', '1 if orders can be read from Postgres, and Postgres accepts writes.', [], async (it) => {
     // Reads alone succeed on a standby.
@@ -92,8 +95,6 @@ function gauge(name: string, help: string, labelNames: string[], read: (gauge: G
     },
   });
 }
-
-const readOrderBacklog = async (db: Db): Promise<Record<string, number>> => ({ ...(await readBacklog(db)) });
 
 async function readFromPostgres(db: Db, all: readonly BacklogGauges[]): Promise<FromPostgres | undefined> {
   try {

@@ -6,7 +6,7 @@ import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage, redirectPage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
 import { continueElsewhere, otherBrowserPage } from '../../src/checkout/pages/other-browser';
-import { bankRedirectPage } from '../../src/checkout/pages/paying';
+import { leavingPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../support/provider-details';
@@ -416,7 +416,7 @@ visit('rare pages are accessible', async ({ page }) => {
     redirecting: redirectPage({ ...checkout, application: PAID_LATER }),
     purged: completePage(checkout),
     unavailable: errorPage(SERVICE_UNAVAILABLE, path),
-    'to-bank': bankRedirectPage('Oak Bank', 'https://bank.example/'),
+    'to-bank': leavingPage('Oak Bank', 'https://bank.example/', 'Your payment'),
     'too-many-requests': errorPage(TOO_MANY_REQUESTS),
   };
   for (const [name, rarePage] of Object.entries(rare)) {

@@ -23,7 +23,7 @@ import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED, agreementPage } from '../p
 import { sandboxLenderPage } from '../pages/action-required';
 import { bankPage } from '../pages/bank';
 import { choicePage } from '../pages/choice';
-import { lenderRedirectPage } from '../pages/paying';
+import { leavingPage } from '../pages/paying';
 import { REPLACES, detailsPage } from '../pages/details';
 import { PAYMENT_TERM } from '../pages/form';
 import { SERVICE_UNAVAILABLE } from '../pages/error-page';
@@ -95,10 +95,11 @@ async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<v
       await submitApplication(deps, checkout, {
         applicant: result.applicant,
         browserDigest: identity.digestOf(browserSecret, checkout),
-        replaces: applicationId(fields[REPLACES]),
+        // Postgres does not take every text.
+        replaces: isUuid(fields[REPLACES]) ? fields[REPLACES] : undefined,
       });
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
+      if (!isDatabaseUnavailable(error) && !isProblem(error, 'service_unavailable')) throw error;
       // Keeps the customer's answers, which a general error page would lose.
       const unavailable = SERVICE_UNAVAILABLE.text;
       sendPage(ctx, detailsPage(await formViewOf(tools, ctx, checkout), { values, unavailable }));
@@ -125,7 +126,7 @@ async function showLender(
   const { actionUrl } = checkout.application ?? {};
   const isRequired = checkoutState(checkout) === 'action-required' && identity.isApplicant(ctx, checkout);
   if (isRequired && actionUrl)
-    sendPage(ctx, lenderRedirectPage(providerDetailsOf(checkout.order).lenderName, actionUrl));
+    sendPage(ctx, leavingPage(providerDetailsOf(checkout.order).lenderName, actionUrl, 'Your application'));
   else redirect(ctx, checkout);
 }
 
@@ -156,18 +157,9 @@ async function agree(tools: RouteTools, ctx: Context): Promise<void> {
   redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
 }
 
-/** @returns undefined if the text is no id: Postgres does not take every text */
-function applicationId(text = ''): string | undefined {
-  return isUuid(text) ? text : undefined;
-}
-
 function canApply(identity: ApplicantIdentity, ctx: Context, checkout: Checkout): boolean {
   const state = checkoutState(checkout);
   return state === 'details' || (state === 'retry' && identity.isApplicant(ctx, checkout));
-}
-
-function isUnavailable(error: unknown): boolean {
-  return isDatabaseUnavailable(error) || isProblem(error, 'service_unavailable');
 }
 
 /** Waits for the lender's answer, unless it takes longer than customers should wait for a page. */

@@ -5,7 +5,7 @@ import { cancelPayment, createPayment, startAtBank } from '../use-cases/customer
 import { ensurePaymentTerm } from '../use-cases/application';
 import { checkoutState } from '../domain/checkout-state';
 import { BANK, bankPage } from '../pages/bank';
-import { PAYMENT, bankRedirectPage } from '../pages/paying';
+import { PAYMENT, leavingPage } from '../pages/paying';
 import { bankName, banksOf } from '../pages/provider-details';
 import { formViewOf } from './order-pages';
 import type { RouteTools } from './read-request';
@@ -46,7 +46,7 @@ export function addPaymentRoutes(router: Router<State>, tools: RouteTools): void
     }
     const name = bankName(providerDetailsOf(order), payment.bank);
     const returnUrl = `${deps.checkoutBaseUrl}/pay/${order.payLinkId}/return/`;
-    sendPage(ctx, bankRedirectPage(name, await startAtBank(deps, payment, checkout, returnUrl)));
+    sendPage(ctx, leavingPage(name, await startAtBank(deps, payment, checkout, returnUrl), 'Your payment'));
   });
 
   router.post('/payment/cancel', async (ctx) => {

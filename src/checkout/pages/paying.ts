@@ -1,6 +1,6 @@
 import { formatPence } from '../../domain/money';
-import { type Html, html } from '../../html/html';
-import type { Page, Step } from './layout';
+import { html } from '../../html/html';
+import type { Page } from './layout';
 import { form } from './form';
 import { bankName } from './provider-details';
 import type { FormView } from './view';
@@ -39,21 +39,17 @@ export function payingPage(view: FormView): Page {
   };
 }
 
-/** Takes the customer to the bank's page. A link, because browsers may not follow a form to another host here. */
-export function bankRedirectPage(bank: string, url: string): Page {
-  return leavingPage(bank, url, 'Your payment', 'You approve the payment there');
-}
+const THERE = { 'Your payment': 'You approve the payment there', 'Your application': 'You do one more step there' };
 
-/** Takes the customer to a page of the lender. */
-export function lenderRedirectPage(lenderName: string, url: string): Page {
-  return leavingPage(lenderName, url, 'Your application', 'You do one more step there');
-}
-
-function leavingPage(name: string, url: string, step: Step, what: string): Page {
+/** Takes the customer to a page of the bank or the lender. A link, because browsers may not follow a form to another host here. */
+export function leavingPage(name: string, url: string, step: keyof typeof THERE): Page {
   const title = `Taking you to ${name}`;
-  const content: Html = html`<p class="icon busy"></p>
-    <h1>${title}</h1>
-    <p>${what}, and come back here afterwards.</p>
-    <a class="button" href="${url}">Continue to ${name}</a>`;
-  return { title, step, refresh: { afterSeconds: 0, url }, content };
+  return {
+    ...{ title, step },
+    refresh: { afterSeconds: 0, url },
+    content: html`<p class="icon busy"></p>
+      <h1>${title}</h1>
+      <p>${THERE[step]}, and come back here afterwards.</p>
+      <a class="button" href="${url}">Continue to ${name}</a>`,
+  };
 }

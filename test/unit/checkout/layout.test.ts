@@ -5,7 +5,7 @@ import { choicePage } from '../../../src/checkout/pages/choice';
 import { completePage } from '../../../src/checkout/pages/complete';
 import { detailsPage } from '../../../src/checkout/pages/details';
 import { otherBrowserPage } from '../../../src/checkout/pages/other-browser';
-import { bankRedirectPage, payingPage } from '../../../src/checkout/pages/paying';
+import { leavingPage, payingPage } from '../../../src/checkout/pages/paying';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import type { Payment } from '../../../src/checkout/domain/payment';
 import { ORDER, orderAfter } from '../../support/domain-orders';
@@ -46,7 +46,7 @@ const PAY_NOW_PAGES: [string, Page][] = [
   ['the banks', bankPage(pending)],
   ['Pay now after a decline', bankPage(declined)],
   ['the payment', payingPage(paying)],
-  ['the way to the bank', bankRedirectPage('Oak Bank', 'https://bank.example/')],
+  ['the way to the bank', leavingPage('Oak Bank', 'https://bank.example/', 'Your payment')],
   ['the wait for the bank', waitingPage('confirming', paidNow)],
   ['the completion', waitingPage('completing', paidNow)],
   ['the receipt', completePage(paidNow)],
