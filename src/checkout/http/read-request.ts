@@ -42,14 +42,6 @@ export interface PageParts {
 /** What a pay link belongs to. */
 type PayLink = Pick<Order, 'payLinkId' | 'sellerId'>;
 
-/** A form of one of our pages, and the order that it belongs to. */
-interface SubmittedForm {
-  checkout: Checkout;
-  fields: Record<string, string>;
-  /** The secret of the browser that the form was rendered for. */
-  browserSecret: string;
-}
-
 export type RouteTools = ReturnType<typeof createRouteTools>;
 
 /** What the routes under `/pay/:payLinkId` share. */
@@ -98,10 +90,11 @@ export function createRouteTools(parts: PageParts) {
   /**
    * Finds the pay link before it reads the body, so that a request without a valid one costs no memory. Reads the order
    * afterwards: while a browser withholds the body, another one can change the order.
+   * @returns the order, the form's fields, and the secret of the browser that it was rendered for
    * @throws CsrfError
    * @throws FormBodyError
    */
-  async function readForm(ctx: Context): Promise<SubmittedForm> {
+  async function readForm(ctx: Context) {
     const payLink = await lookUp(ctx, (found) => Promise.resolve(found));
     const form = forms.readVerifiedForm(ctx, payLink.payLinkId);
     await Promise.allSettled([form]);
