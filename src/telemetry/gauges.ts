@@ -1,6 +1,6 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { findLargestAccounts } from '../db/account-usage';
-import { type Backlog, type OrdersByStatus, countOrdersByStatus, findFailingSellers, readBacklog } from '../db/backlog';
+import { type Backlog, countOrdersByStatus, findFailingSellers, readBacklog } from '../db/backlog';
 import type { Db, HealthCheck } from '../db/pool';
 import { VERSION } from '../package';
 import { registry } from './metrics';
@@ -22,13 +22,6 @@ const NAMES: Record<keyof Backlog, [name: string, help: string]> = {
   oldestWebhookPendingSeconds: ['oldest_webhook_pending_seconds', 'Age of the oldest of these webhooks.'],
   webhooksExhausted: ['webhooks_exhausted', 'Webhooks of the last 7 days that are exhausted.'],
 };
-
-interface FromPostgres {
-  orders: OrdersByStatus;
-  backlogs: Record<string, number>[];
-  largest: Awaited<ReturnType<typeof findLargestAccounts>>;
-  failing: Awaited<ReturnType<typeof findFailingSellers>>;
-}
 
 /** The parts of a process that its gauges read. */
 export interface GaugeSources {
@@ -96,7 +89,7 @@ function gauge(name: string, help: string, labelNames: string[], read: (gauge: G
   });
 }
 
-async function readFromPostgres(db: Db, all: readonly BacklogGauges[]): Promise<FromPostgres | undefined> {
+async function readFromPostgres(db: Db, all: readonly BacklogGauges[]) {
   try {
     const backlogs = await Promise.all(all.map(({ read }) => read(db)));
     const [orders, largest] = [await countOrdersByStatus(db), await findLargestAccounts(db)];
