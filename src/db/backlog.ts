@@ -49,7 +49,7 @@ export async function findFailingSellers(db: DbClient): Promise<{ sellerId: stri
 const ageOf = (table: string, column: string, condition: string): string =>
   `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;
 
-export type OrdersByStatus = Record<OrderStatus, number>;
+type OrdersByStatus = Record<OrderStatus, number>;
 
 /** Counts orders by status. With many orders, it is Postgres' estimate, within a few percent of the last ANALYZE. */
 export async function countOrdersByStatus(db: DbClient): Promise<OrdersByStatus> {
