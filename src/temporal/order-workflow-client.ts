@@ -79,6 +79,8 @@ export function createOrderWorkflows(
   { within, callIfUp, track, drain }: TemporalCalls = createTemporalCalls(client),
 ) {
   const { workflow } = client;
+  /** Orders that this process is starting. */
+  const starting = new Map<string, Promise<unknown>>();
   const changes = limitPerKey(
     CHANGES_AT_ONCE,
     MAX_WAIT_MS,
@@ -97,6 +99,8 @@ export function createOrderWorkflows(
       fromRow(order),
     );
     const args: [ChangeRequest] = [{ ...request, context: currentRequestContext() }];
+    // A run that a change starts has to read the row.
+    await starting.get(order.id)?.catch(() => undefined);
     try {
       return await workflow.executeUpdateWithStart(changeOrderUpdate, { args, startWorkflowOperation });
     } catch (error) {
@@ -116,7 +120,7 @@ export function createOrderWorkflows(
     async start(order: Order, delayMs: number): Promise<void> {
       const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
       const startDelay = Math.round(Math.min(delayMs, untilExpiry));
-      const starting = within(startTimeoutMs, () =>
+      const call = within(startTimeoutMs, () =>
         workflow.start<typeof orderWorkflow>('orderWorkflow', {
           ...orderOptions(order, encryptPayloads),
           // A start that arrives after the order has closed does nothing.
@@ -126,7 +130,8 @@ export function createOrderWorkflows(
           args: [{ orderId: order.id, ...(order.version === 1 && { state: stateOf(order.changes, order.expiresAt) }) }],
         }),
       );
-      await isStartedBy(starting);
+      starting.set(order.id, call);
+      await isStartedBy(call).finally(() => starting.delete(order.id));
     },
 
     /**
