@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
   WithStartWorkflowOperation,
@@ -99,8 +100,10 @@ export function createOrderWorkflows(
       fromRow(order),
     );
     const args: [ChangeRequest] = [{ ...request, context: currentRequestContext() }];
-    // A run that a change starts has to read the row.
-    await starting.get(order.id)?.catch(() => undefined);
+    const start = starting.get(order.id);
+    // A run that a change starts has to read the row. If the start hangs, the change still has half of its time.
+    if (start)
+      await Promise.race([start, delay(updateTimeoutMs / 2, undefined, { ref: false })]).catch(() => undefined);
     try {
       return await workflow.executeUpdateWithStart(changeOrderUpdate, { args, startWorkflowOperation });
     } catch (error) {

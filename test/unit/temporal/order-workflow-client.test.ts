@@ -33,7 +33,8 @@ test.each([
   await expect(withFailingQuery(details).query('an order', 1000)).rejects.toThrow('Failed to query Workflow');
 });
 
-test.each(['succeeds', 'fails'])('a change waits for the start of its order by this process, which %s', async (end) => {
+/** An order that is being started, and is cancelled meanwhile. */
+function cancelDuringStart(updateTimeoutMs: number) {
   const calls: string[] = [];
   let endStart: ((outcome: Promise<unknown>) => void) | undefined;
   const workflow = {
@@ -46,14 +47,26 @@ test.each(['succeeds', 'fails'])('a change waits for the start of its order by t
       return Promise.resolve({ status: 'CANCELLED' });
     },
   };
-  const workflows = createOrderWorkflows({ workflow, withDeadline } as unknown as Client, settings);
+  const client = { workflow, withDeadline } as unknown as Client;
+  const workflows = createOrderWorkflows(client, { ...settings, updateTimeoutMs });
   const start = workflows.start(ORDER, 0).catch((error: unknown) => error);
   const request = { event: 'cancel', actor: 'seller', channel: 'api', reason: null } as const;
   const change = workflows.change(ORDER, request);
+  return { calls, start, change, endStart: (outcome: Promise<unknown>) => endStart?.(outcome) };
+}
+
+test.each(['succeeds', 'fails'])('a change waits for the start of its order by this process, which %s', async (end) => {
+  const { calls, start, change, endStart } = cancelDuringStart(60_000);
   await setImmediate();
   expect(calls).toEqual(['start']);
-  endStart?.(end === 'succeeds' ? Promise.resolve() : Promise.reject(new Error('unavailable')));
+  endStart(end === 'succeeds' ? Promise.resolve() : Promise.reject(new Error('unavailable')));
   await start;
+  expect((await change).status).toBe('CANCELLED');
+  expect(calls).toEqual(['start', 'change']);
+});
+
+test('a change does not wait for a start that hangs', async () => {
+  const { calls, change } = cancelDuringStart(10);
   expect((await change).status).toBe('CANCELLED');
   expect(calls).toEqual(['start', 'change']);
 });
