@@ -46,6 +46,18 @@ export const payloadSchema = settings
   .refine(canEncryptPayloads, NEEDS_KEYS);
 
 export const configSchema = settings
+  .refine(
+    ({ production, addressPolicy }) =>
+      // It can be an invalid value here, which is reported elsewhere.
+      !production || (addressPolicy.allowPrivate as unknown) !== true || addressPolicy.allowPrivateInProduction,
+    {
+      path: ['addressPolicy', 'allowPrivate'],
+      error:
+        'gives sellers access to this network. In production, set WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true as well',
+      // Reports it together with the other invalid settings.
+      when: () => true,
+    },
+  )
   .refine(canEncryptPayloads, NEEDS_KEYS)
   .refine(({ workerQueues, hostedCheckout }) => hostedCheckout.enabled || workerQueues.join() !== 'checkout', {
     path: ['workerQueues'],

@@ -29,7 +29,12 @@ export const webhookSettings = {
     allowPrivate: setting(
       'WEBHOOK_ALLOW_PRIVATE',
       flag(),
-      'Allows webhooks to private addresses, and in production over plain http. It gives sellers access to your network.',
+      'Allows webhooks to private addresses, and in production over plain http.',
+    ),
+    allowPrivateInProduction: setting(
+      'WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION',
+      flag(),
+      'In production, `WEBHOOK_ALLOW_PRIVATE=true` is refused unless this is `true` too.',
     ),
   }),
 };

@@ -44,6 +44,7 @@ export async function createProject(): Promise<Project> {
     TEMPORAL_PORT: String(temporal),
     TEMPORAL_UI_PORT: String(ui),
     WEBHOOK_ALLOW_PRIVATE: 'true',
+    WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: 'true',
   };
   if ((await shell('docker compose version')).code !== 0) {
     const plugins = path.join(CACHE, 'docker', 'cli-plugins');

@@ -107,6 +107,7 @@ const INVALID: Record<string, string> = {
   ORDER_RETENTION_DAYS: 'never',
   SANDBOX_RETENTION_DAYS: '1.5',
   WEBHOOK_ALLOW_PRIVATE: 'yes',
+  WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: 'no',
 };
 // Any string is a valid host.
 const WITHOUT_RULES: string[] = [];
@@ -249,8 +250,21 @@ describe('webhooks to private addresses', () => {
     expect(config.addressPolicy).toEqual({ allowPrivate: false, allowHttp: false });
   });
 
-  test.each(['production', 'development'])('are allowed in %s by a setting', (name) => {
-    const config = loadConfig({ ...REQUIRED, NODE_ENV: name, WEBHOOK_ALLOW_PRIVATE: 'true' });
+  test('are allowed in production only by two settings', () => {
+    const lines = errorLines({ ...production, WEBHOOK_ALLOW_PRIVATE: 'true' });
+    expect(namesIn(lines)).toEqual(['WEBHOOK_ALLOW_PRIVATE']);
+    expect(lines[0]).toContain('WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true');
+    const both = { ...production, WEBHOOK_ALLOW_PRIVATE: '1', WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: '1' };
+    expect(loadConfig(both).addressPolicy).toEqual({ allowPrivate: true, allowHttp: true });
+  });
+
+  test('the missing second setting is reported together with other invalid settings', () => {
+    const lines = errorLines({ WEBHOOK_ALLOW_PRIVATE: 'true', PORT: 'x' });
+    expect(namesIn(lines).sort()).toEqual(['CHECKOUT_BASE_URL', 'DATABASE_URL', 'PORT', 'WEBHOOK_ALLOW_PRIVATE']);
+  });
+
+  test('are allowed in other environments by one setting', () => {
+    const config = loadConfig({ ...REQUIRED, NODE_ENV: 'development', WEBHOOK_ALLOW_PRIVATE: 'true' });
     expect(config.addressPolicy).toEqual({ allowPrivate: true, allowHttp: true });
   });
 });
