@@ -46,9 +46,10 @@ export function docsRoutes(document: OpenApiDocument): Router<State> {
   serve('/openapi.json', 'json', JSON.stringify(document));
   router.get('/', (ctx) => ctx.redirect('/docs/'));
   router.get('/docs', async (ctx, next) => {
-    if (ctx.path !== '/docs') return next();
-    ctx.redirect('/docs/');
-    ctx.status = 308;
+    if (ctx.path === '/docs') {
+      ctx.status = 308;
+      ctx.redirect('/docs/');
+    } else await next();
   });
   for (const [route, file] of PAGES) {
     serve(route, path.extname(file), readFileSync(file), {

@@ -134,8 +134,8 @@ export function continueHerePage(view: FormView, link: string): Page {
     title,
     content: html`<h1>${title}</h1>
       <p>
-        Your order at ${view.order.sellerName} continues in this browser. The browser that you used before can then no longer open
-        it.
+        Your order at ${view.order.sellerName} continues in this browser. The browser that you used before can then no
+        longer open it.
       </p>
       ${form(view, `continue/${link}`, html`<button>Continue on this device</button>`)}`,
   };

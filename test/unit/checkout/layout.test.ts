@@ -29,7 +29,12 @@ const PAID: Payment = {
   isOpen: true,
   sandbox: false,
 };
-const applicant = { businessName: 'Bloggs', companyNumber: '01234567', email: 'jo@bloggs.example', monthlyTurnoverPence: 1 };
+const applicant = {
+  businessName: 'Bloggs',
+  companyNumber: '01234567',
+  email: 'jo@bloggs.example',
+  monthlyTurnoverPence: 1,
+};
 const APPLIED = { ...PAID_LATER, submitted: { applicant, at: new Date(0) } };
 const pending = viewOf({ branding: BRANDING });
 const approved = viewOf({ branding: BRANDING, application: { ...APPLIED, agreedAt: null } });

@@ -5,7 +5,12 @@ import { waitingPage } from '../../../src/checkout/pages/waiting';
 import { ORDER } from '../../support/domain-orders';
 import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../../support/provider-details';
 
-const applicant = { businessName: 'Bloggs', companyNumber: '01234567', email: 'jo@bloggs.example', monthlyTurnoverPence: 1 };
+const applicant = {
+  businessName: 'Bloggs',
+  companyNumber: '01234567',
+  email: 'jo@bloggs.example',
+  monthlyTurnoverPence: 1,
+};
 const pageOf = (state: WaitingState, since: Date, now: Date) => {
   const application: Application = { ...PAID_LATER, submitted: { applicant, at: since }, agreedAt: since };
   return waitingPage(state, viewOf({ application, now }));
