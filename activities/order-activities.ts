@@ -1,10 +1,9 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { toStatusWebhook } from '../src/contracts/order-mapper';
-import { findOrder } from '../src/db/find-orders';
+import { findOrder, type Refusal, insertRefusal, markRowBehind, commitChange } from '../src/db/orders';
 import { findWebhooksToResend } from '../src/db/find-webhooks';
 import type { Db } from '../src/db/pool';
-import { type Refusal, insertRefusal, markRowBehind, commitChange } from '../src/db/save-order';
 import { findPendingWebhooks } from '../src/db/webhook-events';
 import {
   type Order,
@@ -14,7 +13,7 @@ import {
   sequenceOf,
   stateOf,
 } from '../src/domain/order';
-import type { RequestContext } from '../src/domain/request-context';
+import type { RequestContext } from '../src/domain/text';
 import type { WebhookRef, WebhookSelection } from '../src/domain/webhook';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChange, reportRefusedSignal } from '../src/telemetry/report';
@@ -50,13 +49,6 @@ export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
 /** Reads and writes of an order's row, and resends of many webhooks. Each is safe to repeat. */
 export function createOrderActivities({ db, checkoutBaseUrl, log, requestResend }: OrderActivityOptions) {
-  /** A row that a restored backup has set back stays as it is until an operator runs `reconcile`. */
-  async function markBehind(orderId: string, version: number): Promise<ApplicationFailure> {
-    await markRowBehind(db, orderId, version);
-    const message = `the row lacks version ${version}: run reconcile`;
-    return ApplicationFailure.nonRetryable(message, ROW_BEHIND);
-  }
-
   return {
     /** Reads an order from its row. */
     async readOrder(orderId: string): Promise<ResumedOrder> {
@@ -74,7 +66,11 @@ export function createOrderActivities({ db, checkoutBaseUrl, log, requestResend 
     async saveChange({ orderId, change }: SaveRequest): Promise<{ webhook: WebhookRef | null }> {
       const { version } = change;
       const order = await findOrder(db, orderId);
-      if (!order || order.version < version - 1) throw await markBehind(orderId, version - 1);
+      if (!order || order.version < version - 1) {
+        // A row that a restored backup has set back stays as it is until an operator runs `reconcile`.
+        await markRowBehind(db, orderId, version - 1);
+        throw ApplicationFailure.nonRetryable(`the row lacks version ${version - 1}: run reconcile`, ROW_BEHIND);
+      }
       if (order.version >= version) {
         if (!isSaved(order, change))
           throw ApplicationFailure.nonRetryable(`the row has another version ${version}`, ROW_CHANGED);

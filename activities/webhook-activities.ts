@@ -3,9 +3,10 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Logger } from 'pino';
 import { toWebhookTest } from '../src/contracts/webhook-mapper';
 import type { Db } from '../src/db/pool';
-import { type Credentials, type StaticHeaders, decryptCredentials } from '../src/db/secrets';
+import { type StaticHeaders, decryptCredentials } from '../src/db/secrets';
 import {
   type WebhookEvent,
+  type WebhookTestEvent,
   endUnsent,
   findWebhookEvent,
   findWebhookTest,
@@ -23,10 +24,9 @@ import {
 import type { KeyRing } from '../src/encryption/key-ring';
 import { trackBreaker } from '../src/telemetry/metrics';
 import { reportAttempt, reportEnded } from '../src/telemetry/report';
-import { type Attempt, type WebhookTestAttempt, emptyAttempt } from '../src/webhooks/attempt';
+import { type Attempt, type WebhookTestAttempt, emptyAttempt, type WebhookSender } from '../src/webhooks/send';
 import { createEndpointBreakers } from '../src/webhooks/endpoint-breakers';
 import { createKeyedSemaphore } from '../src/webhooks/keyed-semaphore';
-import type { WebhookSender } from '../src/webhooks/send';
 import { signWebhook } from '../src/webhooks/sign';
 
 /** The state in which an attempt that is not retried leaves its event. */
@@ -50,10 +50,8 @@ interface WebhookActivityOptions {
 }
 
 /** What an attempt sends, and to whom. */
-interface Message extends Pick<WebhookEvent, 'id' | 'body' | 'sellerId'> {
-  url: string;
-  traceparent?: string | null;
-}
+type Message = Omit<WebhookTestEvent, 'sellerName' | 'createdAt'> &
+  Pick<WebhookEvent, 'id' | 'body'> & { traceparent?: string | null };
 
 export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
 
@@ -87,8 +85,7 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
     event: WebhookEvent & { url: string },
     isScheduled: boolean,
   ): Promise<{ state: WebhookState; delayMs: number | null; summary: string }> {
-    const credentials = decryptCredentials(keys, event.sellerId, event);
-    const { outcome, retryAfterMs, ...result } = await signAndSend(event, credentials, event.readAt);
+    const { outcome, retryAfterMs, ...result } = await signAndSend(event);
     const step = isScheduled ? event.steps + 1 : null;
     const delayMs =
       step !== null && outcome === 'failed'
@@ -100,28 +97,17 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
           })
         : null;
     const isPending = delayMs !== null || (!isScheduled && outcome === 'failed');
-    const state = await recordAttempt(db, {
-      ...result,
-      webhookId: event.id,
-      orderId: event.orderId,
-      sellerId: event.sellerId,
-      url: event.url,
-      isScheduled,
-      at: event.readAt,
-      state: isPending ? 'pending' : END_STATES[outcome],
-      delayMs,
-    });
+    const end = isPending ? 'pending' : END_STATES[outcome];
+    const state = await recordAttempt(db, event, { ...result, isScheduled, delayMs, state: end });
     reportAttempt(log, event, { step, outcome, ...result, state, delayMs });
     breakers.record(event, result);
     return { state, delayMs, summary: result.status === null ? (result.error ?? '') : `HTTP ${result.status}` };
   }
 
-  async function signAndSend(
-    { id, url, body, sellerId, traceparent }: Message,
-    { secrets, staticHeaders }: Credentials,
-    at: Date,
-  ): Promise<Omit<Attempt, 'operatorDetail'>> {
-    const timestamp = Math.floor(at.getTime() / 1000);
+  async function signAndSend(message: Message): Promise<Omit<Attempt, 'operatorDetail'>> {
+    const { id, url, body, sellerId, traceparent, readAt } = message;
+    const { secrets, staticHeaders } = decryptCredentials(keys, sellerId, message);
+    const timestamp = Math.floor(readAt.getTime() / 1000);
     let signature: string;
     try {
       signature = signWebhook(secrets, id, timestamp, body);
@@ -196,13 +182,11 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
     async sendTestWebhook(webhookId: string): Promise<WebhookTestAttempt> {
       const test = await findWebhookTest(db, webhookId);
       if (!test) throw ApplicationFailure.nonRetryable(`no test webhook ${webhookId}`, 'WebhookTestNotFound');
-      const { sellerId, url, readAt } = test;
       const body = JSON.stringify(toWebhookTest(test));
-      const credentials = decryptCredentials(keys, sellerId, test);
-      return withinLimit(sellerId, async () => {
-        const result = await signAndSend({ id: webhookId, url, body, sellerId }, credentials, readAt);
+      return withinLimit(test.sellerId, async () => {
+        const result = await signAndSend({ ...test, id: webhookId, body });
         // A test that is answered ends the wait of an endpoint. Its failure is not counted.
-        if (endpointStateOf(result) !== 'not_answering') breakers.record({ sellerId, url }, result);
+        if (endpointStateOf(result) !== 'not_answering') breakers.record(test, result);
         return { ...result, body };
       });
     },

@@ -8,7 +8,7 @@ import { ConfigError, loadCodecServerConfig } from './config';
 import { DecryptionError } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
-import { payloadCodecs, createRemoteCodec } from './temporal/payload-codec';
+import { convertBody, payloadCodecs } from './temporal/payload-codec';
 
 /** The path may have a prefix, such as the namespace. */
 const ACTION = /\/(encode|decode)$/;
@@ -26,7 +26,6 @@ export async function startCodecServer(
 ): Promise<ProcessPart & { port: number }> {
   const [codec] = payloadCodecs({ ...config, encryptPayloads: true });
   if (!codec) throw new ConfigError('Invalid configuration:\n  ENCRYPTION_KEYS is missing');
-  const remote = createRemoteCodec(codec);
   const app = new Koa();
   app.on('error', (error: Error) => log.warn({ err: error }, 'request failed'));
   app.use(refuseOtherNames(config.codecServerOrigin));
@@ -37,7 +36,7 @@ export async function startCodecServer(
   app.use(async (ctx) => {
     const [, action] = ACTION.exec(ctx.path) ?? [];
     if (ctx.method !== 'POST' || action === undefined) return;
-    ctx.body = await remote[action as keyof typeof remote](ctx.request.body).catch((error: unknown) =>
+    ctx.body = await convertBody(codec, action as 'encode' | 'decode', ctx.request.body).catch((error: unknown) =>
       ctx.throw(400, error instanceof DecryptionError ? error.message : 'The body has no valid payloads.'),
     );
   });

@@ -1,5 +1,5 @@
 import { loadDatabaseConfig } from './config';
-import { migrate } from './db/run-migrations';
+import { migrate } from './db/migrations';
 import { isExplained } from './entry-point';
 import { createLogger } from './logger';
 

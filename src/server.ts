@@ -1,6 +1,5 @@
 import { tracing } from './telemetry/tracing';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { createApp } from './api/app';
@@ -14,7 +13,7 @@ import { checkoutObstacle } from './checkout/use-cases/read-checkout';
 import { createOrderCore } from './checkout/order-core';
 import { quoteRepayments } from './checkout/use-cases/quote-repayments';
 import { type Config, loadConfig } from './config';
-import { type Db, openDatabase } from './db/pool';
+import { openDatabase } from './db/pool';
 import { waitForCurrentSchema } from './db/migrations';
 import { createServiceSecret } from './db/secrets';
 import { createKeyRing } from './encryption/key-ring';
@@ -26,7 +25,7 @@ import { createWorkflowReader } from './orders/read-order';
 import { createQuotas } from './orders/quotas';
 import { createOrderStarter } from './orders/start-orders';
 import { lendersOf, paymentProvidersOf } from './providers';
-import { type TemporalCalls, createTemporalCalls } from './temporal/calls';
+import { createTemporalCalls } from './temporal/calls';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
@@ -35,7 +34,7 @@ import { createOrderWorkflows } from './temporal/order-workflow-client';
 import { toPortalUrl } from './orders/portal-sessions';
 import { waitingFor } from './checkout/db/waiting-for';
 import { createPortal } from './portal/portal';
-import { checkWebhookUrl } from './webhooks/webhook-url';
+import { checkWebhookUrl } from './webhooks/address-guard';
 
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
@@ -52,17 +51,31 @@ export async function startServer(
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const { db, insertDb, checkDatabase, end: endDatabase } = openDatabase(config, log);
   const calls = createTemporalCalls(client);
+  const workflows = createOrderWorkflows(client, config, calls);
+  const keys = createKeyRing(config.encryptionKeys);
+  const starter = createOrderStarter(db, workflows, log);
+  const quotas = createQuotas(config.quotas, db, log);
   const lenders = lendersOf(config);
   const { sandbox } = lenders;
   const payments = guardPayments(paymentProvidersOf(config, db), { log });
   const hasLiveLender = lenders.live !== undefined;
   const providers = { payments, hasLiveLender, settlesLater: lenders.live?.settlementOf !== undefined };
-  const deps = {
-    ...createOrderDependencies(config, { client, calls, db, insertDb, log }),
+  const deps: OrderDependencies = {
+    ...{ db, insertDb, keys, workflows, starter, quotas, log },
+    readWorkflow: createWorkflowReader(workflows, config.readBudgetMs),
+    rules: {
+      maxAmountPence: config.maxAmountPence,
+      httpsOnly: config.production,
+      checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
+    },
+    breaker: config.webhookBreaker,
+    checkoutBaseUrl: config.checkoutBaseUrl,
+    portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
+    // A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever.
+    expiresAfterMs: config.orderExpiresAfterMs ?? (config.hostedCheckout.enabled ? DEFAULT_EXPIRY_MS : undefined),
     checkoutObstacle: (order) => (sandbox ? checkoutObstacle(providers, order) : undefined),
     repaymentExample: (sellerId, amountPence) => quoteRepayments({ db, lenders, log }, sellerId, amountPence),
-  } satisfies OrderDependencies;
-  const { workflows, starter, keys, quotas } = deps;
+  };
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(config.rateLimits);
@@ -132,36 +145,6 @@ export async function startServer(
     },
   };
 }
-
-function createOrderDependencies(
-  config: Config,
-  { client, calls, db, insertDb, log }: { client: Client; calls: TemporalCalls; db: Db; insertDb: Db; log: Logger },
-) {
-  const workflows = createOrderWorkflows(client, config, calls);
-  return {
-    db,
-    insertDb,
-    keys: createKeyRing(config.encryptionKeys),
-    workflows,
-    starter: createOrderStarter({ db, workflows, log }),
-    readWorkflow: createWorkflowReader(workflows, config.readBudgetMs),
-    rules: {
-      maxAmountPence: config.maxAmountPence,
-      httpsOnly: config.production,
-      checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
-    },
-    quotas: createQuotas(config.quotas, db, log),
-    breaker: config.webhookBreaker,
-    checkoutBaseUrl: config.checkoutBaseUrl,
-    portalUrl: toPortalUrl(config.api.publicUrl ?? config.checkoutBaseUrl),
-    expiresAfterMs: orderExpiryMs(config),
-    log,
-  } satisfies Omit<OrderDependencies, 'checkoutObstacle' | 'repaymentExample'>;
-}
-
-/** A customer who leaves the hosted checkout, as after a decline, must not keep the order open for ever. */
-const orderExpiryMs = ({ orderExpiresAfterMs, hostedCheckout }: Config): number | undefined =>
-  orderExpiresAfterMs ?? (hostedCheckout.enabled ? DEFAULT_EXPIRY_MS : undefined);
 
 if (require.main === module) {
   void runUntilSignalled(async (started) => {

@@ -184,60 +184,51 @@ function createTaskWorker(
   parts: Parts,
 ): Promise<Worker> {
   const { db, sender, workflows, log, mails, sendMail } = parts;
-  const options = {
+  const optionsOf = {
+    orders: (): WorkerOptions => ({
+      taskQueue: ORDER_TASK_QUEUE,
+      workflowBundle: { codePath: WORKFLOW_BUNDLES.orders },
+      activities: {
+        ...createOrderActivities({
+          ...{ db, checkoutBaseUrl: config.checkoutBaseUrl, log },
+          requestResend: (webhook) => requestResend({ db, workflows }, webhook),
+        }),
+        ...createNoticeActivities({
+          ...{ db, mails, sendMail },
+          contactOf: async (sellerId) => (await findBranding(db, sellerId)).contactEmail,
+          docsUrl: `${config.api.publicUrl ?? config.checkoutBaseUrl}/docs/webhooks/`,
+        }),
+      },
+      maxCachedWorkflows: config.maxCachedWorkflows,
+      maxConcurrentActivityTaskExecutions: SAVE_CONCURRENCY,
+      // If a worker dies, another worker takes over its workflows after this.
+      stickyQueueScheduleToStartTimeout: '5 seconds',
+    }),
+    webhooks: (): WorkerOptions => ({
+      taskQueue: WEBHOOK_TASK_QUEUE,
+      activities: createWebhookActivities({
+        ...{ db, log, breaker: config.webhookBreaker, schedule: config.webhookSchedule },
+        keys: createKeyRing(config.encryptionKeys),
+        sender: tracing?.traceAttempts(sender) ?? sender,
+        attemptsPerSeller: config.webhookConcurrency.perSeller,
+      }),
+      maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
+    }),
+    checkout: (): WorkerOptions => ({
+      taskQueue: CHECKOUT_TASK_QUEUE,
+      workflowBundle: { codePath: WORKFLOW_BUNDLES.checkout },
+      activities: checkoutActivities(config, parts),
+      maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
+    }),
+  };
+  return Worker.create({
     ...target,
     interceptors: { activity: [receiveRequestContext, ...(tracing ? [tracing.traceActivities] : [])] },
     dataConverter: { payloadCodecs: payloadCodecs(config) },
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
-  };
-  const create = {
-    orders: () =>
-      Worker.create({
-        ...options,
-        taskQueue: ORDER_TASK_QUEUE,
-        workflowBundle: { codePath: WORKFLOW_BUNDLES.orders },
-        activities: {
-          ...createOrderActivities({
-            ...{ db, checkoutBaseUrl: config.checkoutBaseUrl, log },
-            requestResend: (webhook) => requestResend({ db, workflows }, webhook),
-          }),
-          ...createNoticeActivities({
-            ...{ db, mails, sendMail },
-            contactOf: async (sellerId) => (await findBranding(db, sellerId)).contactEmail,
-            docsUrl: `${config.api.publicUrl ?? config.checkoutBaseUrl}/docs/webhooks/`,
-          }),
-        },
-        maxCachedWorkflows: config.maxCachedWorkflows,
-        maxConcurrentActivityTaskExecutions: SAVE_CONCURRENCY,
-        // If a worker dies, another worker takes over its workflows after this.
-        stickyQueueScheduleToStartTimeout: '5 seconds',
-      }),
-    webhooks: () =>
-      Worker.create({
-        ...options,
-        taskQueue: WEBHOOK_TASK_QUEUE,
-        activities: createWebhookActivities({
-          db,
-          keys: createKeyRing(config.encryptionKeys),
-          sender: tracing?.traceAttempts(sender) ?? sender,
-          schedule: config.webhookSchedule,
-          attemptsPerSeller: config.webhookConcurrency.perSeller,
-          breaker: config.webhookBreaker,
-          log,
-        }),
-        maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
-      }),
-    checkout: () =>
-      Worker.create({
-        ...options,
-        taskQueue: CHECKOUT_TASK_QUEUE,
-        workflowBundle: { codePath: WORKFLOW_BUNDLES.checkout },
-        activities: checkoutActivities(config, parts),
-        maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
-      }),
-  };
-  return create[queue as keyof typeof create]();
+    ...optionsOf[queue as keyof typeof optionsOf](),
+  });
 }
 
 function checkoutActivities(

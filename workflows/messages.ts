@@ -10,7 +10,7 @@ import {
   MAX_REASON_LENGTH,
   ORDER_EVENTS,
 } from '../src/domain/order';
-import { type RequestContext, isRequestId, traceIdOf } from '../src/domain/request-context';
+import { type RequestContext, isRequestId, traceIdOf } from '../src/domain/text';
 
 /** Order workflows and their saves. */
 export const ORDER_TASK_QUEUE = 'orders';

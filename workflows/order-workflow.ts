@@ -1,10 +1,12 @@
 import {
+  ActivityCancellationType,
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   allHandlersFinished,
   condition,
   continueAsNew,
+  isCancellation,
   proxyActivities,
   setHandler,
   upsertSearchAttributes,
@@ -13,13 +15,23 @@ import {
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
 import type { OrderActivities } from '../activities/order-activities';
-import { type OrderChange, type OrderState, decide, isForVersion, isFinal, withChange } from '../src/domain/order';
-import type { RequestContext } from '../src/domain/request-context';
-import { Deliveries } from './deliveries';
+import type { WebhookActivities } from '../activities/webhook-activities';
+import {
+  type OrderChange,
+  type OrderState,
+  decide,
+  isForVersion,
+  isFinal,
+  isStatusChange,
+  withChange,
+} from '../src/domain/order';
+import { type RequestContext, isUuid } from '../src/domain/text';
+import type { WebhookRef } from '../src/domain/webhook';
 import {
   type OrderWorkflowInput,
   type UncheckedRequest,
   CHANGE_REFUSED,
+  WEBHOOK_TASK_QUEUE,
   cancelSignal,
   changeOrderUpdate,
   customerProgressSignal,
@@ -34,6 +46,15 @@ import {
 const { readOrder, saveChange, recordRefusal } = proxyActivities<OrderActivities>({
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '20 seconds' },
+});
+
+const { sendWebhook, resendWebhook } = proxyActivities<WebhookActivities>({
+  taskQueue: WEBHOOK_TASK_QUEUE,
+  // Longer than an attempt, which takes 15 s at most.
+  startToCloseTimeout: '30 seconds',
+  // If Postgres is unavailable, or the worker has died. A failed attempt sets the time of the next one itself.
+  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
 /** One order. Completes when its status is final and no webhook is pending. */
@@ -181,3 +202,66 @@ export async function orderWorkflow({ orderId, state }: OrderWorkflowInput): Pro
 }
 
 const now = (): string => new Date().toISOString();
+
+/** Delivers an order's webhooks in the order of their sequence: one activity each, retried for days. */
+class Deliveries {
+  private readonly pending: WebhookRef[] = [];
+  /** The activity that sends the first pending webhook, or waits for its next attempt. Cancelled, it is called again. */
+  private call: CancellationScope | undefined;
+  private isStopping = false;
+
+  /** @param changes of the order, to name the events to operators */
+  constructor(private readonly changes: () => readonly OrderChange[]) {}
+
+  get isEmpty(): boolean {
+    return this.pending.length === 0;
+  }
+
+  add(webhooks: readonly WebhookRef[]): void {
+    const hadSuccessor = this.pending.length > 1;
+    this.pending.push(...webhooks);
+    // The first one gets fewer attempts and shorter waits while another one waits for it.
+    if (!hadSuccessor && this.pending.length > 1) this.call?.cancel();
+  }
+
+  /** Delivers until `stop`. */
+  async run(): Promise<void> {
+    while (!this.isStopping) {
+      const [first] = this.pending;
+      if (!first) await condition(() => !this.isEmpty || this.isStopping);
+      else if (await this.deliver(first)) this.pending.shift();
+    }
+  }
+
+  /** Ends `run`, after the attempt that is being made. */
+  stop(): void {
+    this.isStopping = true;
+    this.call?.cancel();
+  }
+
+  /** Sends a webhook once more. If it is the first pending one, its delivery may have ended with that. */
+  async resend(webhookId: string): Promise<void> {
+    // A signal of a person can carry anything.
+    if (!isUuid(webhookId)) return;
+    await resendWebhook.executeWithOptions({ summary: `resend webhook ${webhookId}` }, [webhookId]);
+    this.call?.cancel();
+  }
+
+  /** @returns false if the call was cancelled, to be made again */
+  private async deliver({ id, sequence }: WebhookRef): Promise<boolean> {
+    const event = this.changes().filter(isStatusChange)[sequence - 1]?.event ?? '';
+    const options = { summary: `webhook ${sequence}: ${event}` };
+    this.call = new CancellationScope();
+    try {
+      await this.call.run(() => sendWebhook.executeWithOptions(options, [id]));
+      return true;
+    } catch (error) {
+      // The second: an attempt was being made, and failed.
+      if (isCancellation(error) || (error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED'))
+        return false;
+      throw error;
+    } finally {
+      this.call = undefined;
+    }
+  }
+}

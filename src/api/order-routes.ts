@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderRules } from '../contracts/fields';
-import type { StoredOrder } from '../db/find-orders';
+import type { StoredOrder } from '../db/orders';
 import type { Seller } from '../db/sellers';
 import { type Order, settlementOf } from '../domain/order';
 import {

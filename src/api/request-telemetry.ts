@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { isRequestId, traceIdOf } from '../domain/request-context';
+import { isRequestId, traceIdOf } from '../domain/text';
 import { requestContextFields, withRequestContext } from '../telemetry/current-request-context';
 import type { State } from './context';
 import { httpDuration, httpProblems, httpRequests, orderReads, routeOf } from '../telemetry/metrics';

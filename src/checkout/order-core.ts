@@ -1,8 +1,7 @@
 import { isProblem } from '../contracts/problem';
-import { findOrder, findSellerOfPayLink } from '../db/find-orders';
+import { findOrder, findOrderByPayLink, holdOrder, recordSettlement } from '../db/orders';
 import type { Db } from '../db/pool';
 import { findSeller } from '../db/sellers';
-import { holdOrder, recordSettlement } from '../db/save-order';
 import type { Actor, ProgressEvent, Order, PaymentTerm, Settlement } from '../domain/order';
 import { changeOrder } from '../orders/change-order';
 import { notFound, requireOrderByPayLink, requireOrder } from '../orders/read-order';
@@ -34,7 +33,7 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }) {
     findByPayLink: (payLinkId: string): Promise<Order> => requireOrderByPayLink(deps, payLinkId),
 
     /** Returns the seller of the order with a pay link, or undefined if there is none. */
-    findSeller: (payLinkId: string) => findSellerOfPayLink(db, payLinkId),
+    findSeller: async (payLinkId: string) => (await findOrderByPayLink(db, payLinkId))?.sellerId,
 
     /**
      * Reports the customer's progress. Ignores a refusal: the order has changed since, and its row shows how.

@@ -14,7 +14,7 @@ import {
   findObstacle,
   lockErasable,
 } from '../db/erase';
-import { readOrders } from '../db/find-orders';
+import { readOrders } from '../db/list-orders';
 import { type Db, inTransaction } from '../db/pool';
 import { penceToPounds } from '../domain/money';
 import { printable, uuid } from './arguments';

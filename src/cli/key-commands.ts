@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type KeyOwner, type ListedKey, createKey, findKeys, listKeys, revokeKey } from '../db/api-keys';
+import { type KeyKind, type ListedKey, createKey, findKeys, listKeys, revokeKey } from '../db/api-keys';
 import { keyBeginning, keyId, printable, uuid } from './arguments';
 import { CliError } from './cli-error';
 import { type Row, print } from './output';
@@ -29,31 +29,33 @@ export function addKeyCommands(program: Command, services: Services): void {
 }
 
 /** The commands that keys of sellers and of the checkout flow share. Those of sellers name the seller first. */
-function addCommands(parent: Command, kind: KeyOwner['kind'], services: Services): void {
+function addCommands(parent: Command, kind: KeyKind, services: Services): void {
   const { db } = services;
   const add = (name: string, description: string): Command => {
     const command = parent.command(name).description(description);
     return kind === 'seller' ? command.argument('<seller-id>', 'id of the seller', uuid) : command;
   };
-  const ownerOf = async ({ processedArgs: [sellerId] }: Command): Promise<KeyOwner> => {
-    if (kind === 'checkout') return { kind };
-    return { kind, sellerId: (await requireAccount(services, sellerId as string)).id };
-  };
+  /** Null for the checkout flow. */
+  const sellerIdOf = async ({ processedArgs: [sellerId] }: Command): Promise<string | null> =>
+    kind === 'checkout' ? null : (await requireAccount(services, sellerId as string)).id;
 
   const what = { seller: 'a key', checkout: 'a key that can report the progress of every order' }[kind];
   add('create', `create ${what}, which is shown only once; several can be active`)
     .option('--label <text>', 'what the key is for', printable(100))
     .action(async (...given: unknown[]) => {
       const command = given.at(-1) as Command;
-      const owner = await ownerOf(command);
-      const { id, key } = await createKey(db(), owner, command.opts<{ label?: string }>().label);
+      const sellerId = await sellerIdOf(command);
+      const { id, key } = await createKey(db(), sellerId, command.opts<{ label?: string }>().label);
       const row = { seller: { api_key: key }, checkout: { checkout_key: key } }[kind];
-      const seller = owner.kind === 'seller' && { seller_id: owner.sellerId };
-      await print(command, { ...seller, key_id: id, ...row }, 'The key is shown only once.');
+      await print(
+        command,
+        { ...(sellerId !== null && { seller_id: sellerId }), key_id: id, ...row },
+        'The key is shown only once.',
+      );
     });
   add('list', 'list keys, oldest first').action(async (...given: unknown[]) => {
     const command = given.at(-1) as Command;
-    await print(command, (await listKeys(db(), await ownerOf(command))).map(toRow));
+    await print(command, (await listKeys(db(), await sellerIdOf(command))).map(toRow));
   });
   parent
     .command('revoke')

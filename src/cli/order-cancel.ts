@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { type OrderFilter, type StoredOrder, findOrder, readOrders } from '../db/find-orders';
+import { type OrderFilter, readOrders } from '../db/list-orders';
+import { type StoredOrder, findOrder } from '../db/orders';
 import { formatPence } from '../domain/money';
 import { type OrderStatus, MAX_REASON_LENGTH, ORDER_STATUSES, isFinal } from '../domain/order';
 import { changeOrder } from '../orders/change-order';

@@ -59,10 +59,10 @@ async function createSeller({ db, keys }: Services, name: string, settings: Sett
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
   return inTransaction(db(), async (client) => {
-    await insertSeller(client, { id, name, defaultRedirectUrl: null, sandbox });
+    await insertSeller(client, id, name, sandbox);
     await saveSettings(client, id, settings);
     await insertWebhookSecret(client, keys(), id, webhookSecret);
-    const key = await createKey(client, { kind: 'seller', sellerId: id });
+    const key = await createKey(client, id);
     return { seller_id: id, mode: toMode(sandbox), key_id: key.id, api_key: key.key, webhook_secret: webhookSecret };
   });
 }

@@ -13,7 +13,7 @@ import { formatPence } from '../domain/money';
 import { WEBHOOK_STATES, type WebhookSelection, type WebhookState } from '../domain/webhook';
 import { retrieveWebhookEndpoint, rotateSecret, setWebhookEndpoint } from '../orders/webhook-endpoint';
 import { describeWebhooks, requestResend, requireContent } from '../orders/webhooks';
-import { checkWebhookUrl } from '../webhooks/webhook-url';
+import { checkWebhookUrl } from '../webhooks/address-guard';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { type ManyOptions, addManyOptions, confirm, requireScope, requireAccount, requireOrderIds } from './selection';
 import { CliError, UsageError } from './cli-error';

@@ -5,30 +5,24 @@ import type { DbClient } from './pool';
 const SHOWN_CHARACTERS = 5;
 
 /** Keys belong to a seller, or to the checkout flow, which serves the orders of all sellers. */
-export type KeyOwner = { kind: 'seller'; sellerId: string } | { kind: 'checkout' };
+export type KeyKind = 'seller' | 'checkout';
 
-interface NewKey {
-  id: number;
-  /** Cannot be read again: only its digest is stored. */
-  key: string;
-}
-
-export async function createKey(db: DbClient, owner: KeyOwner, label: string | null = null): Promise<NewKey> {
-  const prefix = await prefixOf(db, owner);
+/**
+ * @param sellerId null for a key of the checkout flow
+ * @returns the key, which cannot be read again: only its digest is stored
+ */
+export async function createKey(db: DbClient, sellerId: string | null, label: string | null = null) {
+  const sellers = await db.query<{ sandbox: boolean }>('select sandbox from seller where id = $1', [sellerId]);
+  // People recognize a key by its prefix. The service looks at the account instead.
+  const prefix = sellerId === null ? 'ck_' : sellers.rows[0]?.sandbox ? 'sk_test_' : 'sk_';
   const key = prefix + randomBytes(32).toString('base64url');
+  const kind: KeyKind = sellerId === null ? 'checkout' : 'seller';
   const { rows } = await db.query<{ id: number }>(
     'insert into api_key (digest, kind, seller_id, label, starts_with) values ($1, $2, $3, $4, $5) returning id',
-    [keyDigest(key), owner.kind, sellerIdOf(owner), label, key.slice(0, prefix.length + SHOWN_CHARACTERS)],
+    [keyDigest(key), kind, sellerId, label, key.slice(0, prefix.length + SHOWN_CHARACTERS)],
   );
   if (!rows[0]) throw new Error('the insert returned no row');
   return { id: rows[0].id, key };
-}
-
-/** People recognize a key by its prefix. The service looks at the account instead. */
-async function prefixOf(db: DbClient, owner: KeyOwner): Promise<string> {
-  if (owner.kind === 'checkout') return 'ck_';
-  const { rows } = await db.query<{ sandbox: boolean }>('select sandbox from seller where id = $1', [owner.sellerId]);
-  return rows[0]?.sandbox ? 'sk_test_' : 'sk_';
 }
 
 /** A plain digest is enough: a key has 256 random bits, so it cannot be guessed. */
@@ -46,13 +40,13 @@ export interface ListedKey {
   revokedAt: Date | null;
 }
 
-/** Lists the keys of an owner, oldest first, revoked ones included. */
-export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey[]> {
+/** Lists the keys of a seller, or those of the checkout flow, oldest first, revoked ones included. */
+export async function listKeys(db: DbClient, sellerId: string | null): Promise<ListedKey[]> {
   const { rows } = await db.query<ListedKey>(
     `select id, starts_with as "startsWith", label, created_at as "createdAt",
        last_used_at as "lastUsedAt", revoked_at as "revokedAt"
-     from api_key where kind = $1 and seller_id is not distinct from $2 order by id`,
-    [owner.kind, sellerIdOf(owner)],
+     from api_key where seller_id is not distinct from $1 order by id`,
+    [sellerId],
   );
   return rows;
 }
@@ -61,7 +55,7 @@ export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey
 export async function findKeys(
   db: DbClient,
   beginning: string,
-): Promise<(ListedKey & { kind: KeyOwner['kind']; sellerId: string | null; sellerName: string | null })[]> {
+): Promise<(ListedKey & { kind: KeyKind; sellerId: string | null; sellerName: string | null })[]> {
   const { rows } = await db.query<Awaited<ReturnType<typeof findKeys>>[number]>(
     `select k.kind, seller_id as "sellerId", s.name as "sellerName", k.id, starts_with as "startsWith", label,
        k.created_at as "createdAt", revoked_at as "revokedAt"
@@ -77,12 +71,7 @@ export async function findKeys(
  * @param sellerId if given, only this seller's key is found
  * @returns when the key was revoked; undefined if there is no such key of this kind
  */
-export async function revokeKey(
-  db: DbClient,
-  id: number,
-  kind: KeyOwner['kind'],
-  sellerId?: string,
-): Promise<Date | undefined> {
+export async function revokeKey(db: DbClient, id: number, kind: KeyKind, sellerId?: string): Promise<Date | undefined> {
   const { rows } = await db.query<{ revokedAt: Date }>(
     `update api_key set revoked_at = coalesce(revoked_at, now()) where id = $1 and kind = $2
        and ($3::uuid is null or seller_id = $3)
@@ -90,8 +79,4 @@ export async function revokeKey(
     [id, kind, sellerId],
   );
   return rows[0]?.revokedAt;
-}
-
-function sellerIdOf(owner: KeyOwner): string | null {
-  return owner.kind === 'seller' ? owner.sellerId : null;
 }

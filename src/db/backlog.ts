@@ -25,9 +25,9 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
     `select
        (select count(*)::integer from orders where behind_version is not null) as "ordersBehind",
        (select count(*)::integer from start_request) as "ordersWaiting",
-       ${ageOf('start_request', 'created_at', 'true')} as "oldestOrderWaitingSeconds",
+       ${ageOf('start_request')} as "oldestOrderWaitingSeconds",
        (select count(*)::integer from webhook_event where state = 'pending') as "webhooksPending",
-       ${ageOf('webhook_event', 'created_at', "state = 'pending'")} as "oldestWebhookPendingSeconds",
+       ${ageOf("webhook_event where state = 'pending'")} as "oldestWebhookPendingSeconds",
        (select count(*)::integer from webhook_event
         where state = 'exhausted' and created_at > now() - interval '7 days'
        ) as "webhooksExhausted"`,
@@ -46,8 +46,8 @@ export async function findFailingSellers(db: DbClient): Promise<{ sellerId: stri
   return rows;
 }
 
-const ageOf = (table: string, column: string, condition: string): string =>
-  `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;
+const ageOf = (rows: string): string =>
+  `coalesce((select extract(epoch from now() - min(created_at)) from ${rows}), 0)::float8`;
 
 type OrdersByStatus = Record<OrderStatus, number>;
 

@@ -35,35 +35,37 @@ const COLUMNS = `e.id, e.order_id as "orderId", e.seller_id as "sellerId", o.ref
 
 const FROM = 'webhook_event e join orders o on o.id = e.order_id join seller s on s.id = e.seller_id';
 
+/** SQL: true for an event `e` of a `WebhookSelection`, apart from `after`. */
+const IS_SELECTED = `($1::uuid is null or e.seller_id = $1) and ($2::text is null or e.state = $2)
+  and ($3::uuid[] is null or e.order_id = any($3))
+  and ($4::timestamptz is null or e.created_at >= $4) and ($5::timestamptz is null or e.created_at < $5)`;
+
+const valuesOf = ({ sellerId, state, orderIds, since, until }: WebhookSelection): unknown[] => [
+  sellerId,
+  state,
+  orderIds,
+  since,
+  until,
+];
+
 /** Lists webhooks, newest first. Webhooks that are created between two pages do not shift the pages. */
 export async function findWebhooks(db: DbClient, filter: WebhookSelection, limit: number): Promise<ListedWebhook[]> {
-  const { sellerId, state, orderIds, since, until, after } = filter;
   const { rows } = await db.query<ListedRow>(
     `select ${COLUMNS} from ${FROM}
-     where ($1::uuid is null or e.seller_id = $1) and ($2::text is null or e.state = $2)
-       and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
-       and ($7::uuid[] is null or e.order_id = any($7))
-       and ($5::uuid is null or (e.created_at, e.id) < (
-         select created_at, id from webhook_event where id = $5 and ($1::uuid is null or seller_id = $1)))
-     order by e.created_at desc, e.id desc limit $6`,
-    [sellerId, state, since, until, after, limit, orderIds],
+     where ${IS_SELECTED} and ($6::uuid is null or (e.created_at, e.id) < (
+       select created_at, id from webhook_event where id = $6 and ($1::uuid is null or seller_id = $1)))
+     order by e.created_at desc, e.id desc limit $7`,
+    [...valuesOf(filter), filter.after, limit],
   );
   return rows.map(withAddress);
 }
 
-interface FoundWebhook extends ListedWebhook {
-  /** Null once the content was deleted. */
-  body: string | null;
-  traceparent: string | null;
-}
-
-/** @param sellerId if given, only this seller's webhook is found */
-export async function findWebhook(
-  db: DbClient,
-  webhookId: string,
-  sellerId?: string,
-): Promise<FoundWebhook | undefined> {
-  const { rows } = await db.query<ListedRow & Pick<FoundWebhook, 'body' | 'traceparent'>>(
+/**
+ * The `body` is null once the content was deleted.
+ * @param sellerId if given, only this seller's webhook is found
+ */
+export async function findWebhook(db: DbClient, webhookId: string, sellerId?: string) {
+  const { rows } = await db.query<ListedRow & { body: string | null; traceparent: string | null }>(
     `select ${COLUMNS}, e.body, e.traceparent from ${FROM}
      where e.id = $1 and ($2::uuid is null or e.seller_id = $2)`,
     [webhookId, sellerId],
@@ -71,36 +73,24 @@ export async function findWebhook(
   return rows[0] && withAddress(rows[0]);
 }
 
-/** SQL: true for the events of a `WebhookSelection` that can be resent, apart from `after`. */
-const SELECTED = `content_deleted_at is null and ($1::uuid is null or seller_id = $1) and ($2::text is null or state = $2)
-  and ($5::uuid[] is null or order_id = any($5))
-  and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
-
-/** Counts the selected webhooks, and the amount of their orders, each once. */
-export async function countWebhooksToResend(
-  db: DbClient,
-  { sellerId, state, orderIds, since, until }: WebhookSelection,
-): Promise<{ webhooks: number; amountPence: number }> {
+/** Counts the selected webhooks that can be resent, and the amount of their orders, each once. */
+export async function countWebhooksToResend(db: DbClient, filter: WebhookSelection) {
   const { rows } = await db.query<{ webhooks: string; amountPence: string | null }>(
-    `with selected as (select order_id from webhook_event where ${SELECTED})
+    `with selected as (select order_id from webhook_event e where ${IS_SELECTED} and content_deleted_at is null)
      select (select count(*) from selected) as webhooks, sum(amount_pence) as "amountPence"
      from orders where id in (select order_id from selected)`,
-    [sellerId, state, since, until, orderIds],
+    valuesOf(filter),
   );
   return { webhooks: Number(rows[0]?.webhooks), amountPence: Number(rows[0]?.amountPence) };
 }
 
-/** Finds the selected webhooks, oldest first. */
-export async function findWebhooksToResend(
-  db: DbClient,
-  { sellerId, state, orderIds, since, until, after }: WebhookSelection,
-  limit: number,
-): Promise<Pick<ListedWebhook, 'id' | 'orderId'>[]> {
+/** Finds the selected webhooks that can be resent, oldest first. */
+export async function findWebhooksToResend(db: DbClient, filter: WebhookSelection, limit: number) {
   const { rows } = await db.query<Pick<ListedWebhook, 'id' | 'orderId'>>(
-    `select id, order_id as "orderId" from webhook_event where ${SELECTED}
+    `select id, order_id as "orderId" from webhook_event e where ${IS_SELECTED} and content_deleted_at is null
        and ($6::uuid is null or (created_at, id) > (select created_at, id from webhook_event where id = $6))
      order by created_at, id limit $7`,
-    [sellerId, state, since, until, orderIds, after, limit],
+    [...valuesOf(filter), filter.after, limit],
   );
   return rows;
 }

@@ -12,16 +12,16 @@ export interface DayOfOrders {
   completedPence: number;
 }
 
-/** SQL: the last `$2` days in London, today included, and when each begins and ends. */
+/** SQL: the last 30 days in London, today included, and when each begins and ends. */
 const DAYS = `(
   select day, day::timestamp at time zone 'Europe/London' as starts, (day + 1)::timestamp at time zone 'Europe/London' as ends
-  from (select (now() at time zone 'Europe/London')::date - ago as day from generate_series(0, $2::int - 1) ago) as dates)`;
+  from (select (now() at time zone 'Europe/London')::date - ago as day from generate_series(0, 29) ago) as dates)`;
 
 /**
- * Counts a seller's orders for each of the last days, today included, oldest first. Each day is a range of an index: to
- * convert the time of each order costs more than to read it.
+ * Counts a seller's orders for each of the last 30 days, oldest first. Each day is a range of an index: to convert the
+ * time of each order costs more than to read it.
  */
-export async function countOrdersByDay(db: DbClient, sellerId: string, days: number): Promise<DayOfOrders[]> {
+export async function countOrdersByDay(db: DbClient, sellerId: string): Promise<DayOfOrders[]> {
   const { rows } = await db.query<DayOfOrders>(
     `select to_char(day, 'YYYY-MM-DD') as day, created, converted, completed, "completedPence"
      from ${DAYS} d, lateral (
@@ -32,17 +32,17 @@ export async function countOrdersByDay(db: DbClient, sellerId: string, days: num
        from orders where seller_id = $1 and completed_at >= starts and completed_at < ends
      ) s
      order by d.day`,
-    [sellerId, days],
+    [sellerId],
   );
   return rows;
 }
 
-/** The median time from creation to completion of the orders that were completed in the last days, in ms; null if none was. */
-export async function medianCompletionMs(db: DbClient, sellerId: string, days: number): Promise<number | null> {
+/** The median time from creation to completion of the orders that were completed in these days, in ms; null if none was. */
+export async function medianCompletionMs(db: DbClient, sellerId: string): Promise<number | null> {
   const { rows } = await db.query<{ ms: number | null }>(
     `select (1000 * extract(epoch from percentile_cont(0.5) within group (order by completed_at - created_at)))::float8 as ms
      from orders where seller_id = $1 and completed_at >= (select min(starts) from ${DAYS} d)`,
-    [sellerId, days],
+    [sellerId],
   );
   return rows[0]?.ms ?? null;
 }

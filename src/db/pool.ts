@@ -50,14 +50,13 @@ export async function runStatement<T extends pg.QueryResultRow>(
   statement: pg.QueryConfig,
 ): Promise<pg.QueryResult<T>> {
   const client = await db.connect();
-  let broken: Error | undefined;
   try {
-    return await client.query<T>(statement);
+    const result = await client.query<T>(statement);
+    client.release();
+    return result;
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError && REFUSED.test(error.code ?? ''))) broken = error as Error;
+    client.release(!(error instanceof pg.DatabaseError && REFUSED.test(error.code ?? '')));
     throw error;
-  } finally {
-    client.release(broken);
   }
 }
 

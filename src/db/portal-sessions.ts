@@ -51,14 +51,14 @@ export async function findPortalLink(db: DbClient, link: string): Promise<string
   return rows[0]?.name;
 }
 
-/** Uses a link up. @returns the session's id; undefined if the link cannot be used */
-export async function startPortalSession(db: DbClient, link: string, cookie: string): Promise<string | undefined> {
-  const { rows } = await db.query<{ id: string }>(
+/** Uses a link up. @returns false if it cannot be used */
+export async function startPortalSession(db: DbClient, link: string, cookie: string): Promise<boolean> {
+  const { rowCount } = await db.query(
     `update portal_session p set cookie_digest = $2, started_at = now(), last_used_at = now()
-     from seller s where s.id = p.seller_id and ${IS_NEW} returning p.id`,
+     from seller s where s.id = p.seller_id and ${IS_NEW}`,
     [digest(link), digest(cookie)],
   );
-  return rows[0]?.id;
+  return rowCount === 1;
 }
 
 /** Finds the session of a cookie, within 8 hours of its start and 30 minutes of its last use. */

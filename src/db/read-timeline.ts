@@ -1,6 +1,6 @@
 import type { AttemptResult } from '../domain/webhook';
 import type { OrderChange } from '../domain/order';
-import { CHANGE_COLUMNS } from './find-orders';
+import { CHANGE_COLUMNS } from './orders';
 import type { DbClient } from './pool';
 import { type Columns, jsonOf } from './statement';
 

@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { type KeyRing, keyIdOf } from '../encryption/key-ring';
 import { type Db, type DbClient, inTransaction } from './pool';
 
-const SERVICE_SECRET_BYTES = 32;
-
 /** Stores a webhook secret, encrypted in the context of its seller, so that it cannot be moved to another seller. */
 export async function insertWebhookSecret(
   db: DbClient,
@@ -37,7 +35,7 @@ export async function setStaticHeaders(
 }
 
 /** What a receiver recognizes a seller's webhooks by: the secrets that sign now, newest first, and the headers. */
-export interface Credentials {
+interface Credentials {
   secrets: string[];
   staticHeaders: StaticHeaders | undefined;
 }
@@ -79,7 +77,7 @@ const END_OF_OVERLAP = "now() + $2 * interval '1 ms'";
 /** The maximum number of active secrets per seller: each one lengthens the signature header. */
 export const MAX_ACTIVE_SECRETS = 5;
 
-export type Rotation =
+type Rotation =
   /** `previousValidUntil`: when the last older secret expires; null if there is none. */
   | { kind: 'rotated'; previousValidUntil: Date | null }
   /** The seller would have too many active secrets until `possibleAt`, when the next one expires. */
@@ -121,27 +119,29 @@ export async function rotateWebhookSecret(
 
 /**
  * Returns a function that reads a secret, which is the same in all processes, and remembers it. The first read creates it.
+ * It throws a DecryptionError.
  * @param name also the context in which it is encrypted
  */
 export function createServiceSecret(db: DbClient, keys: KeyRing, name: string): () => Promise<string> {
   let known: string | undefined;
-  return async () => (known ??= await findServiceSecret(db, keys, name));
+  return async () => {
+    if (known !== undefined) return known;
+    const created = keys.encryptText(randomBytes(32).toString('base64url'), name);
+    await db.query('insert into service_secret (name, secret) values ($1, $2) on conflict do nothing', [name, created]);
+    const { rows } = await db.query<{ secret: string }>('select secret from service_secret where name = $1', [name]);
+    return (known = keys.decryptText(rows[0]?.secret ?? created, name));
+  };
 }
 
-/** @throws DecryptionError */
-async function findServiceSecret(db: DbClient, keys: KeyRing, name: string): Promise<string> {
-  const created = keys.encryptText(randomBytes(SERVICE_SECRET_BYTES).toString('base64url'), name);
-  await db.query('insert into service_secret (name, secret) values ($1, $2) on conflict do nothing', [name, created]);
-  const { rows } = await db.query<{ secret: string }>('select secret from service_secret where name = $1', [name]);
-  return keys.decryptText(rows[0]?.secret ?? created, name);
-}
+/** SQL: every secret, where it is, and the context in which it is encrypted. */
+const ALL_SECRETS = `select 'webhook_secret' as place, id::text, seller_id::text as context, secret from webhook_secret
+  union all select 'service_secret', name, name, secret from service_secret
+  union all select 'webhook_headers', id::text, '${headersContext('')}' || id, webhook_headers from seller
+    where webhook_headers is not null`;
 
 /** How many secrets are encrypted with each key. The key's id is null for secrets that are not encrypted. */
 export async function countSecretsByKey(db: DbClient): Promise<{ keyId: string | null; secrets: number }[]> {
-  const { rows } = await db.query<{ secret: string }>(
-    `select secret from webhook_secret union all select secret from service_secret
-     union all select webhook_headers from seller where webhook_headers is not null`,
-  );
+  const { rows } = await db.query<{ secret: string }>(ALL_SECRETS);
   const counts = new Map<string | null, number>();
   for (const { secret } of rows) {
     const keyId = keyIdOf(secret) ?? null;
@@ -165,11 +165,7 @@ const UPDATES = {
 export async function encryptSecretsAgain(db: Db, keys: KeyRing): Promise<number> {
   return inTransaction(db, async (client) => {
     const { rows } = await client.query<{ place: keyof typeof UPDATES; id: string; context: string; secret: string }>(
-      `select 'webhook_secret' as place, id::text, seller_id::text as context, secret from webhook_secret
-       union all select 'service_secret', name, name, secret from service_secret
-       union all select 'webhook_headers', id::text, $1 || id, webhook_headers from seller
-         where webhook_headers is not null`,
-      [headersContext('')],
+      ALL_SECRETS,
     );
     const old = rows.filter(({ secret }) => keyIdOf(secret) !== keys.firstKey);
     for (const { place, id, context, secret } of old) {

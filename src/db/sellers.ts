@@ -44,17 +44,8 @@ export const SELLER_COLUMNS = `${selectionOf(SETTING_COLUMNS)}, s.id, s.sandbox,
 /** The owner of the key that a request presents. */
 export type Caller = { kind: 'seller'; seller: Seller } | { kind: 'checkout' };
 
-type NewSeller = Pick<Seller, 'id' | 'name' | 'defaultRedirectUrl'> & { pricing?: Pricing; sandbox?: boolean };
-
-export async function insertSeller(
-  db: DbClient,
-  { id, name, defaultRedirectUrl, pricing, sandbox = false }: NewSeller,
-): Promise<void> {
-  await db.query(
-    `insert into seller (id, name, default_redirect_url, pricing, sandbox)
-     values ($1, $2, $3, coalesce($4::jsonb, '{"representativeInterest": 0, "promotions": []}'), $5)`,
-    [id, name, defaultRedirectUrl, pricing ?? null, sandbox],
-  );
+export async function insertSeller(db: DbClient, id: string, name: string, sandbox = false): Promise<void> {
+  await db.query('insert into seller (id, name, sandbox) values ($1, $2, $3)', [id, name, sandbox]);
 }
 
 export async function findSeller(db: DbClient, id: string): Promise<Seller | undefined> {

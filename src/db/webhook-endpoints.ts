@@ -62,7 +62,7 @@ const selectEndpoints = (source: string, attempts: string): string =>
            (select max(a.position) from ${NEWEST} where s.state <> last.endpoint_state), 0)
        order by position limit ${attempts}) streak) first on true`;
 
-/** Describes endpoints, in no order. */
+/** Describes endpoints, each once, in no order. @param endpoints an empty origin stands for none */
 export async function findEndpoints(
   db: DbClient,
   breaker: BreakerOptions,
@@ -70,7 +70,11 @@ export async function findEndpoints(
 ): Promise<WebhookEndpoint[]> {
   if (endpoints.length === 0) return [];
   const { rows } = await db.query<EndpointRow>(
-    selectEndpoints('unnest($1::uuid[], $2::text[]) o(seller_id, origin)', '$3'),
+    selectEndpoints(
+      `(select distinct * from unnest($1::uuid[], $2::text[]) called(seller_id, origin)
+       where origin <> '') o`,
+      '$3',
+    ),
     [endpoints.map(({ sellerId }) => sellerId), endpoints.map(({ origin }) => origin), breaker.failures],
   );
   return rows.map((row) => toEndpoint(breaker, row));

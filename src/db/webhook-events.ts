@@ -95,15 +95,8 @@ export async function findWebhookEvent(db: DbClient, webhookId: string): Promise
 
 /** One attempt as it is stored, and its event's state after it. */
 export interface AttemptRecord extends AttemptResult {
-  webhookId: string;
-  orderId: string;
-  sellerId: string;
-  /** That was called. */
-  url: string;
   /** True for an attempt of the retry schedule, false for a resend. */
   isScheduled: boolean;
-  /** When it began, by the clock of Postgres. */
-  at: Date;
   /** How the attempt ends the delivery; `pending` if it does not. */
   state: WebhookState;
   /** Milliseconds until the schedule's next attempt; null if this attempt schedules none. */
@@ -120,11 +113,11 @@ const RECORD_ATTEMPT = `
       next_attempt_at = case when :state in ('delivered', 'disabled') then null
         when :isScheduled and e.state = 'pending' then now() + :delayMs::float8 * interval '1 ms'
         else e.next_attempt_at end
-    from locked where e.id = :webhookId and e.content_deleted_at is null returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
+    from locked where e.id = :id and e.content_deleted_at is null returning e.id, e.attempts, e.steps, e.state, e.next_attempt_at
   ), attempt as (
     insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
       error_detail, address, response_body, static_headers, next_attempt_at, seller_id, origin, endpoint_state)
-    select id, attempts, case when :isScheduled then steps end, :at, :durationMs, :connectedMs, :headersMs, :status,
+    select id, attempts, case when :isScheduled then steps end, :readAt, :durationMs, :connectedMs, :headersMs, :status,
       :error, :errorDetail, :address, :responseBody, :hasStaticHeaders, case when :isScheduled then next_attempt_at end,
       :sellerId, :origin, :endpointState
     from event
@@ -137,21 +130,26 @@ const RECORD_ATTEMPT = `
 /**
  * Records an attempt and the event's new state. A delivery ends the event, whichever attempt made it. After a 410
  * (`disabled`), pending and further events of the order end unsent, until a resend is delivered or the order's webhooks
- * go to another URL. A failed resend does not change the
- * schedule. The order's row is locked first, as for every entry of its timeline: positions are taken in the order in
- * which they are recorded.
+ * go to another URL. A failed resend does not change the schedule. The order's row is locked first, as for every entry of
+ * its timeline: positions are taken in the order in which they are recorded.
+ * @param event as it was read before the attempt, which began then
  * @returns the event's state afterwards
  */
-export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<WebhookState> {
+export async function recordAttempt(
+  db: DbClient,
+  event: Pick<WebhookEvent, 'id' | 'orderId' | 'sellerId' | 'readAt'> & { url: string },
+  attempt: AttemptRecord,
+): Promise<WebhookState> {
   const { rows } = await db.query<{ state: WebhookState }>({
     name: 'record_attempt',
     ...statement(RECORD_ATTEMPT, {
-      ...record,
-      origin: originOf(record.url) || null,
-      endpointState: endpointStateOf(record),
+      ...event,
+      ...attempt,
+      origin: originOf(event.url) || null,
+      endpointState: endpointStateOf(attempt),
     }),
   });
-  if (!rows[0]) throw new Error(`webhook event ${record.webhookId} is missing`);
+  if (!rows[0]) throw new Error(`webhook event ${event.id} is missing`);
   return rows[0].state;
 }
 
@@ -167,14 +165,8 @@ export async function endUnsent(db: DbClient, webhookId: string, state: 'exhaust
   return rowCount === 1;
 }
 
-interface NewWebhookTest {
-  webhookId: string;
-  sellerId: string;
-  url: string;
-}
-
 /** Stores a test webhook for the worker that sends it, and deletes old ones: no call waits for them any more. */
-export async function insertWebhookTest(db: DbClient, { webhookId, sellerId, url }: NewWebhookTest): Promise<void> {
+export async function insertWebhookTest(db: DbClient, webhookId: string, sellerId: string, url: string): Promise<void> {
   await db.query(
     `with deleted as (delete from webhook_test where created_at < now() - interval '10 minutes')
      insert into webhook_test (id, seller_id, url) values ($1, $2, $3)`,
@@ -183,8 +175,10 @@ export async function insertWebhookTest(db: DbClient, { webhookId, sellerId, url
 }
 
 /** The data of a test webhook that an attempt needs. */
-interface WebhookTestEvent extends EncryptedCredentials, Omit<NewWebhookTest, 'webhookId'> {
+export interface WebhookTestEvent extends EncryptedCredentials {
+  sellerId: string;
   sellerName: string;
+  url: string;
   /** In the webhook, so that a repeated attempt has the same content. */
   createdAt: Date;
   /** The time by the clock of Postgres. */

@@ -1,4 +1,4 @@
-import type { RequestContext } from './request-context';
+import type { RequestContext } from './text';
 
 export const ORDER_STATUSES = ['CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL'] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
@@ -177,13 +177,14 @@ export interface ChangeRequest {
   context?: RequestContext | undefined;
 }
 
-/** The change that creates an order. */
-export const creation = (by: Pick<OrderChange, 'actor' | 'channel'>, at: string): OrderChange => ({
+/** The change that creates an order. Sellers do, through the API. */
+export const creation = (at: string): OrderChange => ({
   version: 1,
   event: 'created',
   from: null,
   to: 'CREATED',
-  ...by,
+  actor: 'seller',
+  channel: 'api',
   reason: null,
   paymentTerm: null,
   at,

@@ -5,6 +5,29 @@ export function isUuid(text: unknown): text is string {
   return typeof text === 'string' && UUID.test(text);
 }
 
+/**
+ * The request, or the CLI command, that work is done for. It is passed on with a change to the workflow and its save, for
+ * logs and traces.
+ */
+export interface RequestContext {
+  requestId?: string | undefined;
+  /** W3C Trace Context: of the caller, if it sent a valid one, or of our own span. */
+  traceparent?: string | undefined;
+}
+
+/** Not a key or secret that was sent in the wrong field: ids are logged, and stored in Temporal. */
+const REQUEST_ID = /^(?!sk_|ck_|whsec_)[\w.:/+=-]{1,128}$/;
+
+export const isRequestId = (value: unknown): value is string => typeof value === 'string' && REQUEST_ID.test(value);
+
+/** W3C Trace Context, version 00: version-traceid-parentid-flags. */
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Returns the trace id; undefined if the value is not a valid `traceparent`. */
+export function traceIdOf(traceparent: string | null | undefined): string | undefined {
+  return TRACEPARENT.exec(traceparent ?? '')?.[1];
+}
+
 /** Control characters, line and paragraph separators, and those that change the direction of text. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 

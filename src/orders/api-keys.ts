@@ -6,12 +6,12 @@ export type { ListedKey };
 
 /** Lists a seller's keys, oldest first, without those that are revoked. */
 export async function listApiKeys({ db }: { db: Db }, sellerId: string): Promise<ListedKey[]> {
-  return (await listKeys(db, { kind: 'seller', sellerId })).filter(({ revokedAt }) => revokedAt === null);
+  return (await listKeys(db, sellerId)).filter(({ revokedAt }) => revokedAt === null);
 }
 
 /** @returns the key, which cannot be read again */
 export async function createApiKey({ db }: { db: Db }, sellerId: string, label: string): Promise<string> {
-  return (await createKey(db, { kind: 'seller', sellerId }, label)).key;
+  return (await createKey(db, sellerId, label)).key;
 }
 
 /** @throws Problem `not_found` if it is not one of the seller's */

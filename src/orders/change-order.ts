@@ -1,5 +1,6 @@
 import { Problem, unavailable } from '../contracts/problem';
-import { type StoredOrder, findOrder } from '../db/find-orders';
+import { type StoredOrder, findOrder } from '../db/orders';
+import type { Db } from '../db/pool';
 import {
   type ChangeRequest,
   type Order,
@@ -9,10 +10,12 @@ import {
   isForVersion,
 } from '../domain/order';
 import { NothingChanged, TooManyChanges } from '../temporal/calls';
-import { ChangeRefused, RunClosed } from '../temporal/order-workflow-client';
-import type { OrderDependencies } from './dependencies';
+import { type OrderWorkflows, ChangeRefused, RunClosed } from '../temporal/order-workflow-client';
 
-type ChangeDependencies = Pick<OrderDependencies, 'db' | 'workflows'>;
+interface ChangeDependencies {
+  db: Db;
+  workflows: Pick<OrderWorkflows, 'change'>;
+}
 
 /**
  * Makes a change. The row answers repeats, other versions and refusals of final orders; the order's workflow decides

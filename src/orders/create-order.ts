@@ -5,8 +5,7 @@ import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody, toOrderFacts } from '../contracts/order-mapper';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
 import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
-import { findOrderByReference } from '../db/find-orders';
-import { findIdempotencyKey, insertOrder } from '../db/save-order';
+import { findOrderByReference, findIdempotencyKey, insertOrder } from '../db/orders';
 import type { Seller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
 import { PAYMENT_TERMS, type OrderFacts } from '../domain/order';
@@ -42,7 +41,6 @@ export async function createOrder(
   const facts = toOrderFacts(request, seller, { id: randomUUID(), payLinkId: randomUUID() });
   const body = toCreatedOrderBody(facts, deps.checkoutBaseUrl);
   const order = await insertOrder(deps.insertDb, facts, {
-    by: { actor: 'seller', channel: 'api' },
     expiresAt: request.expires_at,
     expiresAfterMs: deps.expiresAfterMs,
     idempotency: idempotency && {

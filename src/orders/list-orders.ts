@@ -2,11 +2,13 @@ import { CSV_HEAD, toCsvLine } from '../contracts/order-csv';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderBody } from '../contracts/order-schemas';
 import type { OrderListQuery } from '../contracts/request-schemas';
-import { type OrderFilter, findOrder, findOrders, readOrders } from '../db/find-orders';
+import { readListEnd } from '../db/clock';
+import { type OrderFilter, findOrders, readOrders } from '../db/list-orders';
+import { findOrder } from '../db/orders';
 import type { DbClient } from '../db/pool';
 import type { PaymentTerm } from '../domain/order';
 import type { OrderDependencies } from './dependencies';
-import { type Page, listEnd, toPage, unknownCursor } from './list-page';
+import { type Page, toPage, unknownCursor } from './list-page';
 
 /** As in the API, and a filter that only pages have. */
 export type OrderSelection = OrderListQuery & { payment_term?: PaymentTerm | undefined };
@@ -69,9 +71,9 @@ async function toFilter(
     amountPence: amount,
     paymentTerm: payment_term,
     createdFrom: created_from,
-    createdBefore: created_from === undefined ? created_before : await listEnd(db, created_before),
+    createdBefore: created_from === undefined ? created_before : await readListEnd(db, created_before),
     savedFrom: updated_from,
-    savedBefore: updated_from === undefined ? updated_before : await listEnd(db, updated_before),
+    savedBefore: updated_from === undefined ? updated_before : await readListEnd(db, updated_before),
     completedFrom: completed_from,
     completedBefore: completed_before,
     after: cursor,

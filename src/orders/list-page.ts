@@ -1,6 +1,4 @@
 import { NO_CURSOR } from '../contracts/fields';
-import { readListEnd } from '../db/clock';
-import type { DbClient } from '../db/pool';
 import { type Problem, invalidRequest } from '../contracts/problem';
 
 /** One page of a list. */
@@ -8,20 +6,6 @@ export interface Page<T> {
   data: T[];
   /** Requests the next page; null on the last page. */
   next_cursor: string | null;
-}
-
-/**
- * The end of a list that is read again from the newest time that it has shown: nothing that is still being saved is
- * dated before it, so no row is missed.
- */
-export async function listEnd(db: DbClient, before?: string): Promise<string> {
-  const end = (await readListEnd(db)).toISOString();
-  return before !== undefined && before < end ? before : end;
-}
-
-export interface PageRequest {
-  limit: number;
-  cursor?: string | undefined;
 }
 
 /** An unknown cursor is refused like a malformed one: an empty page would look like the end of the list. */

@@ -16,13 +16,8 @@ export interface Overview {
   medianMs: number | null;
 }
 
-const DAYS = 30;
-
 export async function summarizeOrders({ db }: Pick<OrderDependencies, 'db'>, sellerId: string): Promise<Overview> {
-  const [days, medianMs] = await Promise.all([
-    countOrdersByDay(db, sellerId, DAYS),
-    medianCompletionMs(db, sellerId, DAYS),
-  ]);
+  const [days, medianMs] = await Promise.all([countOrdersByDay(db, sellerId), medianCompletionMs(db, sellerId)]);
   const sum = (field: Exclude<keyof DayOfOrders, 'day'>) => days.reduce((total, day) => total + day[field], 0);
   const created = sum('created');
   return {

@@ -73,7 +73,7 @@ export function createPortalSessions(db: Db) {
     /** Uses a link up. @returns the secret of the session's cookie; undefined if the link cannot be used */
     async start(link: string): Promise<string | undefined> {
       const cookie = newSecret();
-      if ((await startPortalSession(db, link, cookie)) === undefined) return undefined;
+      if (!(await startPortalSession(db, link, cookie))) return undefined;
       const session = await findPortalSession(db, cookie);
       if (session) await audited(session, 'sign in', {}, () => Promise.resolve());
       return cookie;

@@ -1,6 +1,7 @@
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import { Problem } from '../contracts/problem';
-import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
+import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/orders';
+import type { Db } from '../db/pool';
 import { type Order, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
 import { trackBreaker } from '../telemetry/metrics';
@@ -15,25 +16,15 @@ const BREAK_MS = 2000;
  * @param sellerId if given, only this seller's order is found
  * @throws Problem `not_found`
  */
-export async function requireOrder(
-  deps: Pick<OrderDependencies, 'db'>,
-  orderId: string,
-  sellerId?: string,
-): Promise<StoredOrder> {
-  const stored = isUuid(orderId) ? await findOrder(deps.db, orderId, sellerId) : undefined;
+export async function requireOrder({ db }: { db: Db }, orderId: string, sellerId?: string): Promise<StoredOrder> {
+  const stored = isUuid(orderId) ? await findOrder(db, orderId, sellerId) : undefined;
   if (!stored) throw notFound('order', sellerId);
   return stored;
 }
 
-/**
- * Reads the row of the order that a pay link leads to.
- * @throws Problem `not_found`
- */
-export async function requireOrderByPayLink(
-  deps: Pick<OrderDependencies, 'db'>,
-  payLinkId: string,
-): Promise<StoredOrder> {
-  const stored = isUuid(payLinkId) ? await findOrderByPayLink(deps.db, payLinkId) : undefined;
+/** Reads the row of the order that a pay link leads to. @throws Problem `not_found` */
+export async function requireOrderByPayLink({ db }: { db: Db }, payLinkId: string): Promise<StoredOrder> {
+  const stored = isUuid(payLinkId) ? await findOrderByPayLink(db, payLinkId) : undefined;
   if (!stored) throw notFound('pay link');
   return stored;
 }

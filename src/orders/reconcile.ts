@@ -1,8 +1,8 @@
 import { toStatusWebhook } from '../contracts/order-mapper';
-import { type StoredOrder, FIRST_ID, findLeftToDo, findOrder, findOrdersById, isLeftToDo } from '../db/find-orders';
+import { FIRST_ID, findLeftToDo, findOrdersById } from '../db/list-orders';
+import { type StoredOrder, findOrder, isLeftToDo, clearRowBehind, commitChange } from '../db/orders';
 import { readClock } from '../db/clock';
 import type { Db } from '../db/pool';
-import { clearRowBehind, commitChange } from '../db/save-order';
 import { findPendingWebhooks } from '../db/webhook-events';
 import { type OrderChange, type Order, type OrderState, isFinal, withChange } from '../domain/order';
 import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflow-client';
@@ -60,9 +60,10 @@ export interface ReconcileDependencies {
  * @returns undefined for each order that does not differ
  */
 export async function* reconcile(
-  { db, workflows }: ReconcileDependencies,
+  deps: ReconcileDependencies,
   selection: { sellerId?: string | undefined },
 ): AsyncGenerator<Difference | undefined> {
+  const { db, workflows } = deps;
   const compared = new Set<string>();
   for (let after: string | undefined = FIRST_ID; after !== undefined;) {
     const ids: string[] = await findLeftToDo(db, after, PAGE);
@@ -70,28 +71,22 @@ export async function* reconcile(
     for (const row of await findOrdersById(db, ids)) {
       if (selection.sellerId !== undefined && row.sellerId !== selection.sellerId) continue;
       compared.add(row.id);
-      yield await compareTwice(db, workflows, row.id, row);
+      yield await compareTwice(deps, row.id, row);
     }
   }
   for await (const { orderId } of workflows.listOpen(selection)) {
-    if (!compared.has(orderId)) yield await compareTwice(db, workflows, orderId, await findOrder(db, orderId));
+    if (!compared.has(orderId)) yield await compareTwice(deps, orderId, await findOrder(db, orderId));
   }
 }
 
 /** An order differs for a moment while it changes. */
-async function compareTwice(
-  db: Db,
-  workflows: OrderWorkflows,
-  orderId: string,
-  row: StoredOrder | undefined,
-): Promise<Difference | undefined> {
-  const difference = await compare(db, workflows, orderId, row);
-  return difference && compare(db, workflows, orderId, await findOrder(db, orderId));
+async function compareTwice(deps: ReconcileDependencies, orderId: string, row: StoredOrder | undefined) {
+  const difference = await compare(deps, orderId, row);
+  return difference && compare(deps, orderId, await findOrder(deps.db, orderId));
 }
 
 async function compare(
-  db: Db,
-  workflows: OrderWorkflows,
+  { db, workflows }: ReconcileDependencies,
   orderId: string,
   row: StoredOrder | undefined,
 ): Promise<Difference | undefined> {

@@ -1,7 +1,7 @@
 import { Semaphore } from 'async-mutex';
 import type { Logger } from 'pino';
 import type { Db } from '../db/pool';
-import { deleteStartRequests } from '../db/save-order';
+import { deleteStartRequests } from '../db/orders';
 import type { Order } from '../domain/order';
 import type { OrderWorkflows } from '../temporal/order-workflow-client';
 
@@ -20,15 +20,7 @@ export const startDelayMs = (waiting: number): number => (waiting > BURST ? Math
 export type OrderStarter = ReturnType<typeof createOrderStarter>;
 
 /** Starts the workflows of new orders after their callers have the answer. A first message starts one too. */
-export function createOrderStarter({
-  db,
-  workflows,
-  log,
-}: {
-  db: Db;
-  workflows: Pick<OrderWorkflows, 'start'>;
-  log: Logger;
-}) {
+export function createOrderStarter(db: Db, workflows: Pick<OrderWorkflows, 'start'>, log: Logger) {
   const slots = new Semaphore(IN_FLIGHT);
   let waiting = 0;
   let isDraining = false;

@@ -3,7 +3,7 @@ import { toAttemptFields } from '../contracts/webhook-mapper';
 import { findWebhooks } from '../db/find-webhooks';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import type { OrderDependencies } from './dependencies';
-import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
+import { type Page, toPage, unknownCursor } from './list-page';
 import { requireOrder } from './read-order';
 import { describeWebhooks } from './webhooks';
 
@@ -15,7 +15,7 @@ export async function retrieveTimeline(
   deps: OrderDependencies,
   orderId: string,
   sellerId: string,
-  { limit, cursor }: PageRequest,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<Page<TimelineEntryBody>> {
   await requireOrder(deps, orderId, sellerId);
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
@@ -53,7 +53,8 @@ function toTimelineEntryBody(
       resend: attempt.step === null,
       origin: attempt.origin,
       ...toAttemptFields(attempt),
-      next_attempt_at: toIso(attempt.nextAttemptAt),
+      // Postgres writes times into JSON in its own time zone.
+      next_attempt_at: attempt.nextAttemptAt && new Date(attempt.nextAttemptAt).toISOString(),
     };
   }
   if (!changeOrRefusal) throw new Error('a timeline entry is no change, refusal or attempt');
@@ -78,9 +79,4 @@ function toTimelineWebhook(webhook: WebhookEventBody | undefined) {
   if (!webhook) return null;
   const { id, sequence, state, next_attempt_at, last_error, url, endpoint, content_deleted_at } = webhook;
   return { id, sequence, state, next_attempt_at, last_error, url, endpoint, content_deleted_at };
-}
-
-/** Postgres writes times into JSON in its own time zone. */
-function toIso(time: string | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }

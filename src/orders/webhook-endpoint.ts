@@ -10,13 +10,7 @@ import type {
 } from '../contracts/webhook-schemas';
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import {
-  MAX_ACTIVE_SECRETS,
-  type Rotation,
-  findCredentials,
-  rotateWebhookSecret,
-  setStaticHeaders,
-} from '../db/secrets';
+import { MAX_ACTIVE_SECRETS, findCredentials, rotateWebhookSecret, setStaticHeaders } from '../db/secrets';
 import { findAccountAddress, listEndpoints, setAccountAddress } from '../db/webhook-endpoints';
 import { insertWebhookTest } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
@@ -36,14 +30,12 @@ export async function rotateSecret(
   overlapSeconds: number,
 ): Promise<RotatedSecretBody> {
   const secret = generateWebhookSecret();
-  let rotation: Rotation | undefined;
-  try {
-    rotation = await rotateWebhookSecret(db, keys, sellerId, secret, overlapSeconds * 1000);
-  } catch (error) {
+  const rotating = rotateWebhookSecret(db, keys, sellerId, secret, overlapSeconds * 1000);
+  const rotation = await rotating.catch((error: unknown) => {
     if (!isDatabaseUnavailable(error)) throw error;
     const outcome = 'The database is unavailable, and the outcome is unknown.';
     throw unavailable(`${outcome} Repeating the call may create another secret.`, error);
-  }
+  });
   if (!rotation) throw notFound('seller');
   if (rotation.kind === 'too_many') throw tooManySecrets(rotation.possibleAt);
   return { webhook_secret: secret, previous_valid_until: rotation.previousValidUntil?.toISOString() ?? null };
@@ -103,7 +95,7 @@ function tooManySecrets(possibleAt: Date): Problem {
  */
 export async function testWebhook(deps: OrderDependencies, sellerId: string, url: string): Promise<WebhookTestResult> {
   const webhookId = randomUUID();
-  await insertWebhookTest(deps.db, { webhookId, sellerId, url });
+  await insertWebhookTest(deps.db, webhookId, sellerId, url);
   const attempt = await deps.workflows.testWebhook(webhookId).catch((error: unknown) => {
     if (error instanceof NothingChanged) {
       throw unavailable('The service cannot send webhooks now. Nothing was sent. Repeating the call is safe.', error);

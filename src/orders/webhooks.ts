@@ -7,8 +7,8 @@ import type {
   WebhookEventBody,
   WebhookSelectionBody,
 } from '../contracts/webhook-schemas';
-import { readClock } from '../db/clock';
-import { findOrder } from '../db/find-orders';
+import { readClock, readListEnd } from '../db/clock';
+import { findOrder } from '../db/orders';
 import { findWebhook, findWebhooks, type ListedWebhook } from '../db/find-webhooks';
 import type { Db } from '../db/pool';
 import { findCredentials } from '../db/secrets';
@@ -17,7 +17,7 @@ import { originOf } from '../domain/webhook';
 import { AlreadyRunning } from '../temporal/order-workflow-client';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
-import { type Page, listEnd, toPage, unknownCursor } from './list-page';
+import { type Page, toPage, unknownCursor } from './list-page';
 import { isUuid } from '../domain/text';
 import { notFound, requireOrder } from './read-order';
 
@@ -31,7 +31,7 @@ export async function listWebhooks(
   { limit, cursor, state, created_from: since }: WebhookListQuery,
 ): Promise<Page<WebhookEventBody>> {
   const { db } = deps;
-  const until = since === undefined ? undefined : await listEnd(db);
+  const until = since === undefined ? undefined : await readListEnd(db);
   const rows = await findWebhooks(db, { sellerId, state, since, until, after: cursor }, limit + 1);
   if (rows.length === 0 && cursor !== undefined && !(await findWebhook(db, cursor, sellerId))) {
     throw unknownCursor();
@@ -148,11 +148,8 @@ export async function describeWebhooks(
   { db, breaker }: DescribeDependencies,
   webhooks: readonly ListedWebhook[],
 ): Promise<WebhookEventBody[]> {
-  const called = webhooks.flatMap(({ sellerId, url }): [string, Pick<WebhookEndpoint, 'sellerId' | 'origin'>][] => {
-    const origin = originOf(url ?? '');
-    return origin === '' ? [] : [[`${sellerId} ${origin}`, { sellerId, origin }]];
-  });
-  const found = await findEndpoints(db, breaker, [...new Map(called).values()]);
+  const called = webhooks.map(({ sellerId, url }) => ({ sellerId, origin: originOf(url ?? '') }));
+  const found = await findEndpoints(db, breaker, called);
   const endpoints = new Map(found.map((endpoint) => [`${endpoint.sellerId} ${endpoint.origin}`, endpoint]));
   return webhooks.map((webhook) => {
     const endpoint = endpoints.get(`${webhook.sellerId} ${originOf(webhook.url ?? '')}`);

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { trace } from '@opentelemetry/api';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { type RequestContext, traceIdOf } from '../domain/request-context';
+import { type RequestContext, traceIdOf } from '../domain/text';
 
 const storage = new AsyncLocalStorage<RequestContext>();
 

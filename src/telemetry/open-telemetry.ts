@@ -7,7 +7,7 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Middleware } from 'koa';
-import { traceIdOf } from '../domain/request-context';
+import { traceIdOf } from '../domain/text';
 import { parseUrl } from '../domain/web-url';
 import type { WebhookRequest, WebhookSender } from '../webhooks/send';
 import { activeTraceparent, currentRequestContext } from './current-request-context';

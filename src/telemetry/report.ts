@@ -3,7 +3,7 @@ import { workflowId } from '../../workflows/messages';
 import type { Order, OrderChange } from '../domain/order';
 import { isUuid } from '../domain/text';
 import type { WebhookState } from '../domain/webhook';
-import type { Attempt } from '../webhooks/attempt';
+import type { Attempt } from '../webhooks/send';
 import { requestContextFields } from './current-request-context';
 import * as metrics from './metrics';
 

@@ -21,44 +21,18 @@ export class TooManyChanges extends NothingChanged {}
 /** Calls to the Temporal server. Each has a deadline, in ms. */
 export type TemporalCalls = ReturnType<typeof createTemporalCalls>;
 
-export function createTemporalCalls(client: Client) {
-  const inFlight = new Set<Promise<unknown>>();
-  const availability = createAvailability(client);
-  trackBreaker('temporal', () => Number(availability.isKnownDown));
-
-  const track = <T>(call: Promise<T>): Promise<T> => {
-    const tracked = call.finally(() => inFlight.delete(tracked));
-    inFlight.add(tracked);
-    return tracked;
-  };
-  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
-    track(client.withDeadline(Date.now() + timeoutMs, call));
-
-  return {
-    /** Lets `drain` wait for a call that consists of several. */
-    track,
-    within,
-
-    /** Makes a call for which a caller waits. @throws NothingChanged while Temporal is known to be unavailable */
-    callIfUp: <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
-      availability.call(() => within(timeoutMs, call)),
-
-    /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
-    drain: async (): Promise<void> => {
-      await Promise.allSettled([availability.end(), ...inFlight]);
-    },
-  };
-}
-
 /**
  * Tracks whether the Temporal server can be reached. Probes the server itself, not an order: a slow worker or a stuck
  * run does not mean that the server is unavailable. While the server answers, each slow call costs one probe, and a fast
  * call none.
  */
-function createAvailability(client: Client) {
+export function createTemporalCalls(client: Client) {
+  const inFlight = new Set<Promise<unknown>>();
   const ending = new AbortController();
   let probing: Promise<void> | undefined;
+  /** True from a failed probe until a successful one. */
   let isKnownDown = false;
+  trackBreaker('temporal', () => Number(isKnownDown));
 
   async function isReachable(): Promise<boolean> {
     try {
@@ -86,27 +60,38 @@ function createAvailability(client: Client) {
     probing ??= probe().finally(() => (probing = undefined));
   }
 
-  return {
-    /** True from a failed probe until a successful one. */
-    get isKnownDown() {
-      return isKnownDown;
-    },
+  function track<T>(call: Promise<T>): Promise<T> {
+    const tracked = call.finally(() => inFlight.delete(tracked));
+    inFlight.add(tracked);
+    return tracked;
+  }
 
-    /** Makes a call. If it takes long, the server is probed. @throws NothingChanged while the server is unavailable */
-    async call<T>(work: () => Promise<T>): Promise<T> {
+  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+    track(client.withDeadline(Date.now() + timeoutMs, call));
+
+  return {
+    /** Lets `drain` wait for a call that consists of several. */
+    track,
+    within,
+
+    /**
+     * Makes a call for which a caller waits. If it takes long, the server is probed.
+     * @throws NothingChanged while Temporal is known to be unavailable
+     */
+    callIfUp: async <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
       if (isKnownDown) throw new NothingChanged('the Temporal server is unavailable');
       const timer = setTimeout(suspect, SUSPICIOUS_MS);
       try {
-        return await work();
+        return await within(timeoutMs, call);
       } finally {
         clearTimeout(timer);
       }
     },
 
-    /** Ends the probes. */
-    async end(): Promise<void> {
+    /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
+    drain: async (): Promise<void> => {
       ending.abort();
-      await probing;
+      await Promise.allSettled([probing, ...inFlight]);
     },
   };
 }

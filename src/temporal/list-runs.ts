@@ -45,19 +45,6 @@ export async function countStuckRuns({ workflow }: Client, kind: RunKind): Promi
 }
 
 /**
- * Returns the time by Temporal's clock, in ms since 1970, which can differ from this machine's: when a worker has last
- * polled a queue for workflow tasks. A poll takes up to a minute. Undefined if none has polled within minutes.
- */
-async function readLastPoll(client: Client, taskQueue: string): Promise<number | undefined> {
-  const { pollers } = await client.workflowService.describeTaskQueue({
-    namespace: client.options.namespace,
-    taskQueue: { name: taskQueue },
-  });
-  const seconds = Math.max(0, ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0)));
-  return seconds > 0 ? seconds * 1000 : undefined;
-}
-
-/**
  * Lists of the runs of one kind of workflow. Runs that a person has started with other workflow ids are left out.
  * @param within makes a call with a deadline
  */
@@ -83,10 +70,20 @@ export function createRunLists(
     }
   }
 
-  const readServerTime = (): Promise<number | undefined> => within(TIMEOUT_MS, () => readLastPoll(client, taskQueue));
+  /**
+   * Returns the time by Temporal's clock, in ms since 1970, which can differ from this machine's: when a worker has last
+   * polled the queue for workflow tasks. A poll takes up to a minute. Undefined if none has polled within minutes.
+   */
+  async function readServerTime(): Promise<number | undefined> {
+    const { namespace } = client.options;
+    const { pollers } = await within(TIMEOUT_MS, () =>
+      client.workflowService.describeTaskQueue({ namespace, taskQueue: { name: taskQueue } }),
+    );
+    const seconds = Math.max(0, ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0)));
+    return seconds > 0 ? seconds * 1000 : undefined;
+  }
 
   return {
-    /** See `readLastPoll`. */
     readServerTime,
 
     /** Runs that failed, timed out or were terminated or cancelled after `since`. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
+  type WorkflowStartOptions,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
@@ -35,7 +36,7 @@ import { type ChangeRequest, type Order, type OrderState, stateOf, isFinal } fro
 import { escapeControls } from '../domain/text';
 import type { WebhookSelection } from '../domain/webhook';
 import { currentRequestContext } from '../telemetry/current-request-context';
-import type { WebhookTestAttempt } from '../webhooks/attempt';
+import type { WebhookTestAttempt } from '../webhooks/send';
 import { type TemporalCalls, NothingChanged, TooManyChanges, createTemporalCalls, grpcErrorOf } from './calls';
 import { type RunKind, createRunLists } from './list-runs';
 
@@ -94,6 +95,10 @@ export function createOrderWorkflows(
     args: [{ orderId: order.id }] as [OrderWorkflowInput],
   });
 
+  /** @returns false if a run exists that does not let another one start: nothing was started */
+  const startRun = (options: WorkflowStartOptions<typeof orderWorkflow>): Promise<boolean> =>
+    isStartedBy(within(startTimeoutMs, () => workflow.start<typeof orderWorkflow>('orderWorkflow', options)));
+
   async function update(order: Order, request: ChangeRequest): Promise<OrderState> {
     const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>(
       'orderWorkflow',
@@ -123,34 +128,28 @@ export function createOrderWorkflows(
     async start(order: Order, delayMs: number): Promise<void> {
       const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
       const startDelay = Math.round(Math.min(delayMs, untilExpiry));
-      const call = within(startTimeoutMs, () =>
-        workflow.start<typeof orderWorkflow>('orderWorkflow', {
-          ...orderOptions(order, encryptPayloads),
-          // A start that arrives after the order has closed does nothing.
-          workflowIdReusePolicy: 'REJECT_DUPLICATE',
-          ...(startDelay > 0 && { startDelay }),
-          // An order with changes may have pending webhooks too: its run reads the row.
-          args: [{ orderId: order.id, ...(order.version === 1 && { state: stateOf(order.changes, order.expiresAt) }) }],
-        }),
-      );
+      const call = startRun({
+        ...orderOptions(order, encryptPayloads),
+        // A start that arrives after the order has closed does nothing.
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        ...(startDelay > 0 && { startDelay }),
+        // An order with changes may have pending webhooks too: its run reads the row.
+        args: [{ orderId: order.id, ...(order.version === 1 && { state: stateOf(order.changes, order.expiresAt) }) }],
+      });
       starting.set(order.id, call);
-      await isStartedBy(call).finally(() => starting.delete(order.id));
+      await call.finally(() => starting.delete(order.id));
     },
 
     /**
      * Starts a run that reads the row. The row must not lack changes of the last run.
      * @returns false if a run is open: nothing was started
      */
-    resume(order: Order): Promise<boolean> {
-      const starting = within(startTimeoutMs, () =>
-        workflow.start<typeof orderWorkflow>('orderWorkflow', {
-          ...fromRow(order),
-          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-          workflowIdConflictPolicy: 'FAIL',
-        }),
-      );
-      return isStartedBy(starting);
-    },
+    resume: (order: Order): Promise<boolean> =>
+      startRun({
+        ...fromRow(order),
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        workflowIdConflictPolicy: 'FAIL',
+      }),
 
     /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
     async query(orderId: string, timeoutMs: number): Promise<OrderState | undefined> {

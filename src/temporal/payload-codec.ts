@@ -8,29 +8,25 @@ const ENCODING = Buffer.from('binary/encrypted');
 const KEY_ID = 'encryption-key-id';
 const CONTEXT = 'temporal-payload';
 
-const { Payload: Proto } = temporal.api.common.v1;
+const { Payload: Proto, Payloads } = temporal.api.common.v1;
 
 interface PayloadEncryption {
   encryptionKeys: readonly EncryptionKey[];
   encryptPayloads: boolean;
 }
 
-/** Without keys, payloads are stored as they are. */
+/**
+ * Encrypts everything that Temporal stores about orders, except search attributes and failure messages. Without keys,
+ * payloads are stored as they are. With keys, those that were encrypted can be read after encryption was turned off.
+ */
 export function payloadCodecs({ encryptionKeys, encryptPayloads }: PayloadEncryption): PayloadCodec[] {
   if (encryptionKeys.length === 0) return [];
-  return [createPayloadCodec(createKeyRing(encryptionKeys), encryptPayloads)];
-}
-
-/**
- * Encrypts everything that Temporal stores about orders, except search attributes and failure messages.
- * @param encrypts false only decrypts, for the time after encryption was turned off
- */
-function createPayloadCodec(keys: KeyRing, encrypts: boolean): PayloadCodec {
-  return {
-    encode: (payloads) => Promise.resolve(encrypts ? payloads.map((payload) => encrypt(keys, payload)) : payloads),
-    // eslint-disable-next-line @typescript-eslint/require-await -- a codec rejects, it does not throw
-    decode: async (payloads) => payloads.map((payload) => decrypt(keys, payload)),
-  };
+  const keys = createKeyRing(encryptionKeys);
+  const encode = (payloads: Payload[]) =>
+    Promise.resolve(encryptPayloads ? payloads.map((payload) => encrypt(keys, payload)) : payloads);
+  // eslint-disable-next-line @typescript-eslint/require-await -- a codec rejects, it does not throw
+  const decode = async (payloads: Payload[]) => payloads.map((payload) => decrypt(keys, payload));
+  return [{ encode, decode }];
 }
 
 function encrypt(keys: KeyRing, payload: Payload): Payload {
@@ -41,16 +37,10 @@ function encrypt(keys: KeyRing, payload: Payload): Payload {
 /** @throws DecryptionError */
 function decrypt(keys: KeyRing, payload: Payload): Payload {
   const { metadata, data } = payload;
-  if (!metadata || !isEncrypted(metadata)) return payload;
+  if (!metadata || !ENCODING.equals(metadata[ENCODING_KEY] ?? Buffer.alloc(0))) return payload;
   const keyId = Buffer.from(metadata[KEY_ID] ?? []).toString();
   return Proto.decode(keys.decrypt({ keyId, data: Buffer.from(data ?? []) }, CONTEXT));
 }
-
-function isEncrypted(metadata: NonNullable<Payload['metadata']>): boolean {
-  return ENCODING.equals(metadata[ENCODING_KEY] ?? Buffer.alloc(0));
-}
-
-const { Payloads } = temporal.api.common.v1;
 
 /** More than a page of a history has. */
 const MAX_PAYLOADS = 10_000;
@@ -72,16 +62,11 @@ const bodySchema = z.object({
     .default([]),
 });
 
-type Action = 'encode' | 'decode';
-
-/** Converts a body of Temporal's protocol for remote codecs. Rejects if the body or a payload is not valid. */
-type RemoteCodec = Record<Action, (body: unknown) => Promise<object>>;
-
-/** https://docs.temporal.io/production-deployment/data-encryption#codec-server-setup */
-export function createRemoteCodec(codec: PayloadCodec): RemoteCodec {
-  const convert = (action: Action) => async (body: unknown) => {
-    const { payloads } = Payloads.fromObject(bodySchema.parse(body));
-    return Payloads.create({ payloads: await codec[action](payloads) }).toJSON();
-  };
-  return { encode: convert('encode'), decode: convert('decode') };
+/**
+ * Converts a body of Temporal's protocol for remote codecs. Rejects if the body or a payload is not valid.
+ * @see https://docs.temporal.io/production-deployment/data-encryption#codec-server-setup
+ */
+export async function convertBody(codec: PayloadCodec, action: 'encode' | 'decode', body: unknown): Promise<object> {
+  const { payloads } = Payloads.fromObject(bodySchema.parse(body));
+  return Payloads.create({ payloads: await codec[action](payloads) }).toJSON();
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type BreakerOptions, endpointStateOf, originOf, probeDelayMs } from '../domain/webhook';
-import type { Attempt } from './attempt';
+import type { Attempt } from './send';
 
 /** A seller and the origin of its webhook URLs: a host that does not answer one path rarely answers another. */
 export interface Endpoint {

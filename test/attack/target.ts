@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { createPool } from '../../src/db/pool';
-import { migrate } from '../../src/db/run-migrations';
+import { migrate } from '../../src/db/migrations';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/server';
 import { createSellerKey } from '../support/keys';

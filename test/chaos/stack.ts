@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import { migrate } from '../../src/db/run-migrations';
+import { migrate } from '../../src/db/migrations';
 import { type Db, createPool } from '../../src/db/pool';
 import { createCheckoutKey } from '../support/keys';
 import { createTemporalClient } from '../../src/temporal/connection';

@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from '
 import { connect } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../src/db/run-migrations';
+import { migrate } from '../../src/db/migrations';
 import { PACKAGE_ROOT } from '../../src/package';
 import { type Child, startChild } from '../../tools/local-stack/child';
 import { startPostgres } from '../../tools/local-stack/postgres';

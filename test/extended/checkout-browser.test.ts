@@ -8,7 +8,7 @@ import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/che
 import { continueElsewhere, otherBrowserPage } from '../../src/checkout/pages/other-browser';
 import { leavingPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
-import { findOrder } from '../../src/db/find-orders';
+import { findOrder } from '../../src/db/orders';
 import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../support/provider-details';
 import { BUSINESS, endReferral, proceedCheckout, statusOfOrder } from '../support/checkout';
 import { inBrowser } from '../support/chromium';

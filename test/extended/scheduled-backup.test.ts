@@ -43,7 +43,7 @@ async function run(program: string, args: string[], more: Record<string, string>
 }
 const script = (name: string, more?: Record<string, string>) =>
   run('bash', [path.join(PACKAGE_ROOT, 'deploy/hosts', name)], more);
-const addSeller = (name: string) => insertSeller(database.db, { id: randomUUID(), name, defaultRedirectUrl: null });
+const addSeller = (name: string) => insertSeller(database.db, randomUUID(), name);
 const snapshots = async (): Promise<unknown[]> => JSON.parse((await run('restic', ['snapshots', '--json'])).output);
 const restoreDatabases = async () =>
   (await database.db.query(`select from pg_database where datname = 'orders_restore_test'`)).rowCount;

@@ -1,6 +1,6 @@
 import { fieldErrors } from '../../src/contracts/field-errors';
 import { type CreateOrderRequest, createOrderRequestSchema } from '../../src/contracts/request-schemas';
-import { checkWebhookUrl } from '../../src/webhooks/webhook-url';
+import { checkWebhookUrl } from '../../src/webhooks/address-guard';
 
 export const PRODUCTION = {
   maxAmountPence: 1_000_000_000,

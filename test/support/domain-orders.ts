@@ -32,7 +32,7 @@ export const FACTS: OrderFacts = {
 /** A new order. */
 export const ORDER: Order = {
   ...FACTS,
-  ...stateOf([creation({ actor: 'seller', channel: 'api' }, CREATED_AT)], null),
+  ...stateOf([creation(CREATED_AT)], null),
   settlement: null,
 };
 

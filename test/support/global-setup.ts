@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { migrate } from '../../src/db/run-migrations';
+import { migrate } from '../../src/db/migrations';
 import { freePort } from '../../tools/local-stack/ports';
 import { startPostgres } from '../../tools/local-stack/postgres';
 import { startTemporal } from '../../tools/local-stack/temporal-server';

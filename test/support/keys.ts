@@ -6,9 +6,9 @@ import { type KeyRing, createKeyRing } from '../../src/encryption/key-ring';
 export const NO_KEYS: KeyRing = createKeyRing([]);
 
 export async function createSellerKey(db: DbClient, sellerId: string): Promise<string> {
-  return (await createKey(db, { kind: 'seller', sellerId })).key;
+  return (await createKey(db, sellerId)).key;
 }
 
 export async function createCheckoutKey(db: DbClient): Promise<string> {
-  return (await createKey(db, { kind: 'checkout' })).key;
+  return (await createKey(db, null)).key;
 }

@@ -15,7 +15,6 @@ export async function orderWithWebhooks(db: Db, ...events: OrderEvent[]) {
 /** A scheduled attempt that fails with status 500 and is retried in 5 s. */
 const FAILED = {
   isScheduled: true,
-  at: new Date('2026-11-20T10:00:00Z'),
   durationMs: 12,
   connectedMs: 3,
   headersMs: 11,
@@ -38,8 +37,8 @@ export const GONE = { status: 410, state: 'disabled', delayMs: null } as const;
 export async function makeAttempt(
   db: Db,
   webhookId: string,
-  fields: Partial<Omit<AttemptRecord, 'webhookId' | 'orderId' | 'sellerId'>> = {},
+  { at = new Date('2026-11-20T10:00:00Z'), ...fields }: Partial<AttemptRecord> & { at?: Date } = {},
 ): Promise<WebhookState> {
-  const { orderId, sellerId, url } = (await findWebhookEvent(db, webhookId))!;
-  return recordAttempt(db, { webhookId, orderId, sellerId, url: url!, ...FAILED, ...fields });
+  const event = (await findWebhookEvent(db, webhookId))!;
+  return recordAttempt(db, { ...event, url: event.url!, readAt: at }, { ...FAILED, ...fields });
 }

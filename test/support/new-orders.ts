@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '../../src/db/pool';
-import { findOrder } from '../../src/db/find-orders';
-import { type Creation, insertOrder, commitChange } from '../../src/db/save-order';
+import { findOrder, type Creation, insertOrder, commitChange } from '../../src/db/orders';
 import { insertSeller } from '../../src/db/sellers';
 import { findPendingWebhooks } from '../../src/db/webhook-events';
 import type { WebhookRef } from '../../src/domain/webhook';
@@ -9,11 +8,9 @@ import { toStatusWebhook } from '../../src/contracts/order-mapper';
 import { type Order, type OrderFacts, withChange } from '../../src/domain/order';
 import { FACTS } from './domain-orders';
 
-export const BY_SELLER: Creation = { by: { actor: 'seller', channel: 'api' } };
-
 export async function newSeller(db: Db): Promise<string> {
   const id = randomUUID();
-  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl: null });
+  await insertSeller(db, id, 'Test Shop Ltd');
   return id;
 }
 
@@ -23,15 +20,8 @@ export function newOrder(sellerId: string, facts: Partial<OrderFacts> = {}): Ord
 }
 
 /** Inserts an order of a new seller. */
-export async function insertNewOrder(
-  db: Db,
-  facts: Partial<OrderFacts> = {},
-  creation: Partial<Creation> = {},
-): Promise<Order> {
-  const order = await insertOrder(db, newOrder(facts.sellerId ?? (await newSeller(db)), facts), {
-    ...BY_SELLER,
-    ...creation,
-  });
+export async function insertNewOrder(db: Db, facts: Partial<OrderFacts> = {}, creation: Creation = {}): Promise<Order> {
+  const order = await insertOrder(db, newOrder(facts.sellerId ?? (await newSeller(db)), facts), creation);
   if (!order) throw new Error('the Idempotency-Key is stored already');
   return order;
 }

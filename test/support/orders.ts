@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { findOrder } from '../../src/db/find-orders';
+import { findOrder } from '../../src/db/orders';
 import { type DbClient, inTransaction } from '../../src/db/pool';
 import type { OrderState } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
-import { holdOrder } from '../../src/db/save-order';
+import { holdOrder } from '../../src/db/orders';
 import { PACKAGE_ROOT } from '../../src/package';
 import { ORDER_TASK_QUEUE, cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Attempt } from '../../src/webhooks/attempt';
-import { createWebhookSender, type SenderOptions, type WebhookSender } from '../../src/webhooks/send';
+import { type Attempt, createWebhookSender, type SenderOptions, type WebhookSender } from '../../src/webhooks/send';
 import { type RecordingServer, startRecordingServer } from './recording-server';
 import { until } from './until';
 

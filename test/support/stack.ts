@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Db } from '../../src/db/pool';
 import { insertWebhookSecret } from '../../src/db/secrets';
-import { insertSeller } from '../../src/db/sellers';
+import { insertSeller, updateSeller } from '../../src/db/sellers';
 import { NO_KEYS, createCheckoutKey, createSellerKey } from './keys';
 import { type KeyRing, createKeyRing } from '../../src/encryption/key-ring';
 import { createLogger } from '../../src/logger';
@@ -158,7 +158,8 @@ export async function createSeller(
 ): Promise<TestSeller> {
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
-  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl, sandbox });
+  await insertSeller(db, id, 'Test Shop Ltd', sandbox);
+  await updateSeller(db, id, { defaultRedirectUrl });
   await insertWebhookSecret(db, keys, id, webhookSecret);
   return { id, key: await createSellerKey(db, id), webhookSecret };
 }

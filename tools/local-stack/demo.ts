@@ -39,20 +39,15 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
     if (newest !== undefined) return { ...previous, WEBHOOK_SECRET: newest };
   }
   const id = randomUUID();
-  await insertSeller(db, {
-    id,
-    name: 'Demo Shop Ltd',
-    defaultRedirectUrl: null,
-    sandbox: true,
-  });
+  await insertSeller(db, id, 'Demo Shop Ltd', true);
   // What the checkout shows of a shop: see its pages in examples/express.
   await saveBranding(db, id, { colour: '#8a3b12', contactEmail: 'help@demo-shop.example' });
   const secret = generateWebhookSecret();
   await insertWebhookSecret(db, keys, id, secret);
   return {
     SELLER_ID: id,
-    SELLER_API_KEY: (await createKey(db, { kind: 'seller', sellerId: id })).key,
-    CHECKOUT_API_KEY: (await createKey(db, { kind: 'checkout' })).key,
+    SELLER_API_KEY: (await createKey(db, id)).key,
+    CHECKOUT_API_KEY: (await createKey(db, null)).key,
     WEBHOOK_SECRET: secret,
   };
 }

@@ -2,7 +2,7 @@ import '../../src/telemetry/tracing';
 import path from 'node:path';
 import { createClient } from 'order-service-client';
 import { loadConfig, loadEncryptionConfig, type Config } from '../../src/config';
-import { migrate } from '../../src/db/run-migrations';
+import { migrate } from '../../src/db/migrations';
 import { createPool } from '../../src/db/pool';
 import { createKeyRing } from '../../src/encryption/key-ring';
 import { runUntilSignalled } from '../../src/entry-point';

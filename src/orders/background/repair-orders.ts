@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { FIRST_ID, findLeftToDo, findOrder, findOrdersById, findWaitingOrders, isLeftToDo } from '../../db/find-orders';
+import { FIRST_ID, findLeftToDo, findWaitingOrders } from '../../db/list-orders';
+import { findOrder, isLeftToDo, deleteStartRequests, markRowBehind } from '../../db/orders';
 import type { Db } from '../../db/pool';
-import { deleteStartRequests, markRowBehind } from '../../db/save-order';
 import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
 import type { OrderWorkflows } from '../../temporal/order-workflow-client';
 import { startDelayMs } from '../start-orders';
@@ -31,9 +31,8 @@ interface Dependencies {
 export function createLateStarts({ db, workflows }: Dependencies, ageMs: number): (stop: AbortSignal) => Promise<void> {
   return async (stop) => {
     for (let found = BATCH; found === BATCH && !stop.aborted;) {
-      const waiting = await findWaitingOrders(db, ageMs, BATCH);
-      if (waiting.length === 0) return;
-      const orders = await findOrdersById(db, waiting);
+      const orders = await findWaitingOrders(db, ageMs, BATCH);
+      if (orders.length === 0) return;
       found = orders.length;
       const started: string[] = [];
       await forEach(orders.values(), async (stored) => {

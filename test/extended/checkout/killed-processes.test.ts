@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findApplication } from '../../../src/checkout/db/applications';
 import { recordPaymentStatus } from '../../../src/checkout/db/payments';
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder } from '../../../src/db/orders';
 import { createCleanup } from '../../chaos/cleanup';
 import type { Part } from '../../chaos/part';
 import { seeded } from '../../chaos/seeded';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { findOrder } from '../../../src/db/find-orders';
-import { markRowBehind } from '../../../src/db/save-order';
+import { findOrder, markRowBehind } from '../../../src/db/orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { apiOf } from '../../support/api';

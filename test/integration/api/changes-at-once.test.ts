@@ -1,4 +1,4 @@
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder } from '../../../src/db/orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { apiOf } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';

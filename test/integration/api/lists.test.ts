@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { findOrder } from '../../../src/db/find-orders';
-import { commitChange } from '../../../src/db/save-order';
+import { findOrder, commitChange } from '../../../src/db/orders';
 import { decide } from '../../../src/domain/order';
 import { BASE } from '../../support/api';
 import { holdTransaction } from '../../support/database';

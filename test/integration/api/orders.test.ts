@@ -97,9 +97,11 @@ describe('a retrieve call', () => {
 
   test('returns the seller name and pricing from the time of creation', async () => {
     const { db, api } = stack;
-    const seller = { id: crypto.randomUUID(), name: 'Promoting Shop', defaultRedirectUrl: 'https://shop.example/' };
+    const seller = { id: crypto.randomUUID(), name: 'Promoting Shop' };
     const promotions = [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-01-31' }];
-    await insertSeller(db, { ...seller, pricing: { representativeInterest: 9.9, promotions } });
+    await insertSeller(db, seller.id, seller.name);
+    const pricing = { representativeInterest: 9.9, promotions };
+    await updateSeller(db, seller.id, { defaultRedirectUrl: 'https://shop.example/', pricing });
     const theirs = apiOf(api.url, { id: seller.id, key: await createSellerKey(db, seller.id) }, api.checkoutKey);
     const { id } = (await theirs.create()).body.data;
     await db.query(

@@ -1,5 +1,5 @@
-import { BY_SELLER, newOrder } from '../../support/new-orders';
-import { insertOrder } from '../../../src/db/save-order';
+import { newOrder } from '../../support/new-orders';
+import { insertOrder } from '../../../src/db/orders';
 import { BASE, apiOf } from '../../support/api';
 import { customerAt } from '../../support/checkout';
 import { openOrder, timelineOf } from '../../support/orders';
@@ -129,6 +129,6 @@ test("the Temporal UI shows the mode in a workflow's summary and search attribut
 });
 
 test('the database refuses an order whose mode is not that of its account', async () => {
-  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }), BY_SELLER);
+  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }));
   await expect(insert).rejects.toThrow('violates foreign key constraint');
 });

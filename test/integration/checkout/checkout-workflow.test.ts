@@ -8,7 +8,7 @@ import {
   recordReturn,
   storeApplication,
 } from '../../../src/checkout/db/applications';
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder } from '../../../src/db/orders';
 import { findLastPayment, recordPaymentStatus } from '../../../src/checkout/db/payments';
 import { createSandboxPaymentStore } from '../../../src/checkout/db/sandbox-payments';
 import { NO_OFFER } from '../../../src/checkout/domain/application';

@@ -1,5 +1,5 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder } from '../../../src/db/orders';
 import { checkoutWorkflowId } from '../../../src/checkout/temporal/checkout-messages';
 import { applied, useCheckout } from '../../support/checkout';
 import { constants } from '../../support/constants';

@@ -1,7 +1,7 @@
 import { readWork } from '../../../src/cli/status';
 import type { Lender } from '../../../src/checkout/lender/lender';
 import { createSandboxLender } from '../../../src/checkout/sandbox/sandbox-lender';
-import { markRowBehind } from '../../../src/db/save-order';
+import { markRowBehind } from '../../../src/db/orders';
 import { createSeller } from '../../support/stack';
 import { useDatabase } from '../../support/database';
 import { insertNewOrder, saveChanges } from '../../support/new-orders';

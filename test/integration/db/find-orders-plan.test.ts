@@ -1,4 +1,4 @@
-import { type OrderFilter, findOrders } from '../../../src/db/find-orders';
+import { type OrderFilter, findOrders } from '../../../src/db/list-orders';
 import { useDatabase } from '../../support/database';
 import { copyOrder } from '../../support/many-orders';
 import { insertNewOrder } from '../../support/new-orders';

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { migrate } from '../../../src/db/run-migrations';
+import { migrate } from '../../../src/db/migrations';
 import { spawnCli } from '../../support/cli';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { until } from '../../support/until';

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { oldCheckoutDataOf } from '../../../src/checkout/db/old-checkout-data';
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder, markRowBehind } from '../../../src/db/orders';
 import { findWebhook } from '../../../src/db/find-webhooks';
 import { type OldData, deleteOldData, overdueSeconds } from '../../../src/db/old-data';
 import { type Retention, oldDataOf } from '../../../src/db/retention';
-import { markRowBehind } from '../../../src/db/save-order';
 import { insertSeller } from '../../../src/db/sellers';
-import { createDeletion } from '../../../src/orders/background/delete-old-data';
+import { createDeletion } from '../../../src/orders/background/background-jobs';
 import { registry } from '../../../src/telemetry/metrics';
 import type { Order, OrderEvent } from '../../../src/domain/order';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
@@ -34,7 +33,7 @@ async function orderOf(
 ): Promise<Order> {
   const { db } = database;
   const sellerId = randomUUID();
-  await insertSeller(db, { id: sellerId, name: 'Test Shop Ltd', defaultRedirectUrl: null, sandbox });
+  await insertSeller(db, sellerId, 'Test Shop Ltd', sandbox);
   const idempotency = {
     key: randomUUID(),
     requestDigest: Buffer.alloc(32),

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
 import { createPool, inTransaction } from '../../../src/db/pool';
-import { insertOrder } from '../../../src/db/save-order';
+import { insertOrder } from '../../../src/db/orders';
 import { useDatabase } from '../../support/database';
-import { BY_SELLER, newOrder, newSeller } from '../../support/new-orders';
+import { newOrder, newSeller } from '../../support/new-orders';
 import { until } from '../../support/until';
 
 const database = useDatabase();
@@ -57,8 +57,8 @@ test('a refused insert keeps its connection', async () => {
   const pool = createPool(database.url, 1, () => undefined);
   const pid = async () => (await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
   const before = await pid();
-  await insertOrder(pool, order, BY_SELLER);
-  const duplicate = insertOrder(pool, { ...newOrder(order.sellerId), reference: order.reference }, BY_SELLER);
+  await insertOrder(pool, order);
+  const duplicate = insertOrder(pool, { ...newOrder(order.sellerId), reference: order.reference });
   await expect(duplicate).rejects.toMatchObject({ code: '23505' });
   expect(await pid()).toBe(before);
   await pool.end();

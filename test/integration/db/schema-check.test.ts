@@ -1,8 +1,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { migrate } from '../../../src/db/run-migrations';
+import { migrate, SchemaError, assertSchemaIsCurrent, waitForCurrentSchema } from '../../../src/db/migrations';
 import { createPool } from '../../../src/db/pool';
-import { SchemaError, assertSchemaIsCurrent, waitForCurrentSchema } from '../../../src/db/migrations';
 import { freePort } from '../../../tools/local-stack/ports';
 import { alterDatabase } from '../../support/database';
 import { spawnCli } from '../../support/cli';

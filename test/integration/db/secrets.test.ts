@@ -9,11 +9,11 @@ import {
 } from '../../../src/db/secrets';
 import { deleteOldData } from '../../../src/db/old-data';
 import { oldDataOf } from '../../../src/db/retention';
-import { insertOrder } from '../../../src/db/save-order';
+import { insertOrder } from '../../../src/db/orders';
 import { DecryptionError, type EncryptionKey, createKeyRing } from '../../../src/encryption/key-ring';
 import { NO_KEYS } from '../../support/keys';
 import { holdTransaction, useDatabase } from '../../support/database';
-import { BY_SELLER, newOrder, newSeller } from '../../support/new-orders';
+import { newOrder, newSeller } from '../../support/new-orders';
 
 const database = useDatabase();
 
@@ -69,7 +69,7 @@ test('a rotation does not wait for new orders of its seller, nor they for it', a
   await inserting.rollback();
   // The lock that a rotation takes.
   const rotating = await holdTransaction(db, 'select from seller where id = $1 for no key update', [id]);
-  await insertOrder(db, newOrder(id), BY_SELLER);
+  await insertOrder(db, newOrder(id));
   await rotating.rollback();
 });
 

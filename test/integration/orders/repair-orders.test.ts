@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import pg from 'pg';
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder } from '../../../src/db/orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { ORDER_TASK_QUEUE } from '../../../workflows/messages';
 import { moveClock } from '../../support/clock';

@@ -1,4 +1,4 @@
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder } from '../../../src/db/orders';
 import { registry } from '../../../src/telemetry/metrics';
 import { useApiWithoutTemporal } from '../../support/api-without-temporal';
 import { saveChanges } from '../../support/new-orders';

@@ -4,7 +4,7 @@ import { CHECKOUT_BACKLOG } from '../../../src/checkout/temporal/background-jobs
 import '../../../src/checkout/lender/guard-lenders';
 import '../../../src/checkout/payments/guard-payments';
 import { type HealthCheck, createHealthCheck, createPool } from '../../../src/db/pool';
-import { clearRowBehind, deleteStartRequests, markRowBehind } from '../../../src/db/save-order';
+import { clearRowBehind, deleteStartRequests, markRowBehind } from '../../../src/db/orders';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
 import { reportChange } from '../../../src/telemetry/report';

@@ -5,7 +5,7 @@ import { insertWebhookSecret } from '../../../src/db/secrets';
 import { findWebhookEvent } from '../../../src/db/webhook-events';
 import { STANDARD_SCHEDULE } from '../../../src/domain/webhook';
 import type { OrderEvent } from '../../../src/domain/order';
-import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
+import { type Attempt, emptyAttempt } from '../../../src/webhooks/send';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { NO_KEYS } from '../../support/keys';
 import { useDatabase } from '../../support/database';

@@ -1,5 +1,4 @@
-import { findOrder } from '../../../src/db/find-orders';
-import { holdOrder } from '../../../src/db/save-order';
+import { findOrder, holdOrder } from '../../../src/db/orders';
 import { cancelSignal, customerProgressSignal } from '../../../workflows/messages';
 import { acceptVersions, openOrder, refuseVersion, timelineOf } from '../../support/orders';
 import { useStack } from '../../support/stack';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { findOrder } from '../../../src/db/find-orders';
+import { findOrder } from '../../../src/db/orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import type { ApiResponse } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';

@@ -19,7 +19,7 @@ function changed(order: Order, changeRequest: ChangeRequest, now: string): Order
 
 describe('a new order', () => {
   test('has one change, which names its creator, its channel and its time', () => {
-    const created = creation({ actor: 'seller', channel: 'api' }, CREATED_AT);
+    const created = creation(CREATED_AT);
     expect(created).toMatchObject({ version: 1, event: 'created', to: 'CREATED', actor: 'seller', channel: 'api' });
     expect(stateOf([created], atMinute(60))).toEqual({
       version: 1,

@@ -1,4 +1,4 @@
-import type { StoredOrder } from '../../../src/db/find-orders';
+import type { StoredOrder } from '../../../src/db/orders';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { changeOrder } from '../../../src/orders/change-order';
 import { NothingChanged, TooManyChanges } from '../../../src/temporal/calls';

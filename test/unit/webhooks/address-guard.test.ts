@@ -1,7 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { openConnection } from '../../../src/webhooks/address-guard';
-import { isPublicAddress, type AddressPolicy } from '../../../src/webhooks/webhook-url';
+import { isPublicAddress, type AddressPolicy, openConnection } from '../../../src/webhooks/address-guard';
 import { type RecordingServer, startRecordingServer, stopRecordingServers } from '../../support/recording-server';
 import { lookupReturning } from './lookup';
 import { expectClosed, sender, webhook } from '../../support/sending';

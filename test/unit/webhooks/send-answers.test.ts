@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { failure } from '../../../src/webhooks/attempt';
+import { failure } from '../../../src/webhooks/send';
 import { startRecordingServer, startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
 import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, webhook } from '../../support/sending';
 

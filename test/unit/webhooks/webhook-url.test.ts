@@ -1,4 +1,4 @@
-import { checkWebhookUrl } from '../../../src/webhooks/webhook-url';
+import { checkWebhookUrl } from '../../../src/webhooks/address-guard';
 
 const production = { allowPrivate: false, allowHttp: false };
 const httpToo = { allowPrivate: false, allowHttp: true };

@@ -1,7 +1,6 @@
 import pino from 'pino';
 import { upsertPaymentTerm } from '../../../../src/checkout/db/applications';
-import { findOrder } from '../../../../src/db/find-orders';
-import { holdOrder } from '../../../../src/db/save-order';
+import { findOrder, holdOrder } from '../../../../src/db/orders';
 import { findLastPayment, insertPayment } from '../../../../src/checkout/db/payments';
 import type { PaymentStatus } from '../../../../src/checkout/domain/payment';
 import { cancelPayment, createPayment } from '../../../../src/checkout/use-cases/customer-payments';

@@ -15,9 +15,8 @@ import { guardPayments } from '../../../../src/checkout/payments/guard-payments'
 import type { PaymentProvider } from '../../../../src/checkout/payments/payment-provider';
 import { createSandboxBank } from '../../../../src/checkout/sandbox/sandbox-bank';
 import { BANK_TEST_CUSTOMERS } from '../../../../src/checkout/sandbox/test-customers';
-import { findOrder } from '../../../../src/db/find-orders';
+import { findOrder, commitChange } from '../../../../src/db/orders';
 import type { Db } from '../../../../src/db/pool';
-import { commitChange } from '../../../../src/db/save-order';
 import { type ChangeRequest, type Order, decide } from '../../../../src/domain/order';
 import { ChangeRefused, type OrderWorkflows } from '../../../../src/temporal/order-workflow-client';
 import { type Seeded, seeded } from '../../../chaos/seeded';

@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createCheckoutActivities } from '../../../../src/checkout/temporal/checkout-activities';
 import type { OrderWorkflows } from '../../../../src/temporal/order-workflow-client';
-import { findOrder } from '../../../../src/db/find-orders';
+import { findOrder } from '../../../../src/db/orders';
 import { createOrderCore } from '../../../../src/checkout/order-core';
 import {
   findLastPayment,

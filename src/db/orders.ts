@@ -1,20 +1,123 @@
-import type { CreatedOrderBody } from '../contracts/order-schemas';
 import type { StatusWebhook } from '../contracts/order-mapper';
+import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { type Order, type OrderChange, type OrderFacts, type Settlement, creation, stateOf } from '../domain/order';
-import type { RequestContext } from '../domain/request-context';
-import { CHANGE_COLUMNS, FACT_COLUMNS } from './find-orders';
+import type { RequestContext } from '../domain/text';
 import { type Db, type DbClient, runStatement } from './pool';
-import { isoOf, namesOf, parametersOf, statement } from './statement';
+import { type Columns, isoOf, jsonOf, namesOf, parametersOf, selectionOf, statement } from './statement';
 
-/** How and by whom an order is created. */
+/** An order as Postgres holds it. */
+export interface StoredOrder extends Order {
+  /** True once its workflow has been started. */
+  started: boolean;
+  /** The order does not expire before this time (ISO 8601); null if nothing has asked for it. */
+  heldUntil: string | null;
+  /** The version that its workflow has, if the row of a restored backup lacks changes; null for every other order. */
+  behindVersion: number | null;
+}
+
+/** In `orders`. Reads and the insert are made from it. */
+const FACT_COLUMNS: Columns<OrderFacts> = {
+  id: 'id',
+  sellerId: 'seller_id',
+  sellerName: 'seller_name',
+  sandbox: 'sandbox',
+  amountPence: 'amount_pence',
+  reference: 'reference',
+  allowedPaymentTerms: 'allowed_payment_terms',
+  redirectUrl: 'redirect_url',
+  cancelUrl: 'cancel_url',
+  webhookUrl: 'webhook_url',
+  payLinkId: 'pay_link_id',
+  pricing: 'pricing',
+  source: 'source',
+  metaData: 'meta_data',
+};
+
+/** In `order_timeline`. Reads and saves are made from it. */
+export const CHANGE_COLUMNS: Columns<OrderChange> = {
+  version: 'version',
+  event: 'event',
+  from: 'from_status',
+  to: 'to_status',
+  actor: 'actor',
+  channel: 'channel',
+  reason: 'reason',
+  paymentTerm: 'payment_term',
+  at: 'at',
+};
+
+/** SQL: the columns of `OrderRow`, of an order `o`. */
+export const ORDER_COLUMNS = `${selectionOf(FACT_COLUMNS)}, ${isoOf('expires_at')} as "expiresAt", ${isoOf('held_until')} as "heldUntil",
+  not exists (select from start_request s where s.order_id = o.id) as started, behind_version as "behindVersion", settlement,
+  (select json_agg(${jsonOf({ ...CHANGE_COLUMNS, at: isoOf('at') })} order by version)
+   from order_timeline t where t.order_id = o.id and version is not null) as changes`;
+
+export type OrderRow = OrderFacts &
+  Pick<StoredOrder, 'expiresAt' | 'heldUntil' | 'started' | 'behindVersion' | 'settlement' | 'changes'>;
+
+/** The timeline has the state: the columns of the row are for searches and for saves. */
+export const toStoredOrder = ({ expiresAt, changes, ...row }: OrderRow): StoredOrder => ({
+  ...row,
+  ...stateOf(changes, expiresAt),
+});
+
+/** True if the order is open or has a pending webhook. False if it waits for `reconcile`. */
+export async function isLeftToDo(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from orders o where id = $1 and behind_version is null and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+       or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`,
+    [orderId],
+  );
+  return rowCount === 1;
+}
+
+/** @param sellerId if given, only this seller's order is found */
+export async function findOrder(db: DbClient, orderId: string, sellerId?: string): Promise<StoredOrder | undefined> {
+  const { rows } = await db.query<OrderRow>({
+    name: 'find_order',
+    text: `select ${ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
+    values: [orderId, sellerId],
+  });
+  return rows[0] && toStoredOrder(rows[0]);
+}
+
+export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promise<StoredOrder | undefined> {
+  const { rows } = await db.query<OrderRow>({
+    name: 'find_order_by_pay_link',
+    text: `select ${ORDER_COLUMNS} from orders o where o.pay_link_id = $1`,
+    values: [payLinkId],
+  });
+  return rows[0] && toStoredOrder(rows[0]);
+}
+
+/** Finds the order that holds a seller's reference: the one that is not UNSUCCESSFUL. */
+export async function findOrderByReference(
+  db: DbClient,
+  sellerId: string,
+  reference: string,
+): Promise<Pick<Order, 'id' | 'payLinkId' | 'status' | 'amountPence'> | undefined> {
+  const { rows } = await db.query<Pick<Order, 'id' | 'payLinkId' | 'status' | 'amountPence'>>(
+    `select id, pay_link_id as "payLinkId", status, amount_pence as "amountPence" from orders
+     where seller_id = $1 and reference = $2 and status <> 'UNSUCCESSFUL'`,
+    [sellerId, reference],
+  );
+  return rows[0];
+}
+
+/** How an order is created. */
 export interface Creation {
-  by: Pick<OrderChange, 'actor' | 'channel'>;
   /** ISO 8601; undefined for the default. */
   expiresAt?: string | undefined;
   /** The default, in milliseconds; undefined for never. */
   expiresAfterMs?: number | undefined;
-  /** An Idempotency-Key with the request that it belongs to, and the response that a repeat gets. */
-  idempotency?: { key: string; requestDigest: Buffer; response: CreatedOrderBody } | undefined;
+  idempotency?: Idempotency | undefined;
+}
+
+/** An Idempotency-Key with the request that it belongs to, and the response that a repeat gets. */
+interface Idempotency {
+  key: string;
+  requestDigest: Buffer;
+  response: CreatedOrderBody;
 }
 
 const INSERT_ORDER = `
@@ -33,7 +136,7 @@ const INSERT_ORDER = `
     insert into start_request (order_id, seller_id) select id, seller_id from new_order
   ), entry as (
     insert into order_timeline (order_id, version, event, to_status, actor, channel, at)
-    select id, 1, 'created', 'CREATED', :actor, :channel, created_at from new_order
+    select id, 1, 'created', 'CREATED', 'seller', 'api', created_at from new_order
   )
   select ${isoOf('created_at')} as "createdAt", ${isoOf('expires_at')} as "expiresAt" from new_order`;
 
@@ -46,13 +149,12 @@ const INSERT_ORDER = `
 export async function insertOrder(
   db: Db,
   facts: OrderFacts,
-  { by, expiresAt, expiresAfterMs, idempotency }: Creation,
+  { expiresAt, expiresAfterMs, idempotency }: Creation = {},
 ): Promise<Order | undefined> {
   const { rows } = await runStatement<Pick<Order, 'createdAt' | 'expiresAt'>>(db, {
     name: 'insert_order',
     ...statement(INSERT_ORDER, {
       ...facts,
-      ...by,
       expiresAt,
       expiresAfterMs,
       key: idempotency?.key,
@@ -61,21 +163,12 @@ export async function insertOrder(
     }),
   });
   const [dated] = rows;
-  return dated && { ...facts, ...stateOf([creation(by, dated.createdAt)], dated.expiresAt), settlement: null };
+  return dated && { ...facts, ...stateOf([creation(dated.createdAt)], dated.expiresAt), settlement: null };
 }
 
-/** The response to a request with an Idempotency-Key, and the digest of that request. */
-interface StoredResponse {
-  requestDigest: Buffer;
-  response: CreatedOrderBody;
-}
-
-export async function findIdempotencyKey(
-  db: DbClient,
-  sellerId: string,
-  key: string,
-): Promise<StoredResponse | undefined> {
-  const { rows } = await db.query<StoredResponse>({
+/** Finds the request that has used an Idempotency-Key. */
+export async function findIdempotencyKey(db: DbClient, sellerId: string, key: string) {
+  const { rows } = await db.query<Pick<Idempotency, 'requestDigest' | 'response'>>({
     name: 'find_idempotency_key',
     text: 'select request_digest as "requestDigest", response from idempotency_key where seller_id = $1 and key = $2',
     values: [sellerId, key],

@@ -1,4 +1,4 @@
-import { isRequestId } from '../../../src/domain/request-context';
+import { isRequestId } from '../../../src/domain/text';
 
 test.each(['order-42', 'a/b:c.d=e+f', 'x'.repeat(128)])('%s is a request id', (id) => {
   expect(isRequestId(id)).toBe(true);
