@@ -3,7 +3,7 @@ import path from 'node:path';
 import Router from '@koa/router';
 import { PACKAGE_ROOT } from '../package';
 import type { OpenApiDocument } from '../contracts/openapi/document';
-import type { Context, Next, State } from './context';
+import type { State } from './context';
 
 /** `npm run build` writes the documentation: see tools/guides.mjs. */
 const DOCS = path.join(PACKAGE_ROOT, 'dist/docs');
@@ -26,24 +26,12 @@ function pathOf(name: string): string {
   return name === 'llms.txt' ? '/llms.txt' : `/docs/${name}`.replace(/\/index\.html$/, '');
 }
 
-/**
- * Everything on the page is same-origin. Scalar, the library that displays the document, sets its styles by script,
- * which needs 'unsafe-inline' for styles. Scripts are files of this server only.
- */
-const REFERENCE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-/** The only script adds the buttons that copy code. */
-const GUIDE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+/** Everything on the pages is same-origin. Scripts are files of this server only. */
+const policy = (more: string): string =>
+  `default-src 'none'; script-src 'self'; ${more}; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const GUIDE_POLICY = policy("style-src 'self'");
+/** Scalar, the library that displays the document, sets its styles by script. */
+const REFERENCE_POLICY = policy("style-src 'self' 'unsafe-inline'; connect-src 'self'");
 
 /** Serves constants. The name of the library changes with its content, which the build compresses: all browsers expect that. */
 export function docsRoutes(document: OpenApiDocument): Router<State> {
@@ -57,7 +45,12 @@ export function docsRoutes(document: OpenApiDocument): Router<State> {
   };
   serve('/openapi.json', 'json', JSON.stringify(document));
   router.get('/', (ctx) => ctx.redirect('/docs/'));
-  router.get('/docs', addSlash);
+  router.get('/docs', async (ctx, next) => {
+    if (ctx.path === '/docs') {
+      ctx.status = 308;
+      ctx.redirect('/docs/');
+    } else await next();
+  });
   for (const [route, file] of PAGES) {
     serve(route, path.extname(file), readFileSync(file), {
       'Content-Security-Policy': route === '/docs' ? REFERENCE_POLICY : GUIDE_POLICY,
@@ -68,11 +61,4 @@ export function docsRoutes(document: OpenApiDocument): Router<State> {
     });
   }
   return router;
-}
-
-async function addSlash(ctx: Context, next: Next): Promise<void> {
-  if (ctx.path === '/docs') {
-    ctx.status = 308;
-    ctx.redirect('/docs/');
-  } else await next();
 }

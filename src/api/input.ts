@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { fieldErrors, fromPointer } from '../contracts/field-errors';
+import { fieldErrors, fromPointer, validate } from '../contracts/field-errors';
 import { Problem, invalidRequest, type FieldError } from '../contracts/problem';
 import type { Context, RouteMiddleware, Next } from './context';
 import { describePlace, describeSyntaxError, findFault } from './json-errors';
 
 export interface BodyReaders {
   jsonBody: RouteMiddleware;
-  /** Accepts a JSON body or none, however none is framed: `bodyOf` returns undefined for it. */
+  /** Accepts a JSON body or none, however none is framed: see `dataOf`. */
   optionalJsonBody: RouteMiddleware;
 }
 
@@ -80,7 +80,9 @@ async function hasBody({ req, headers }: Context): Promise<boolean> {
   return req.readableLength > 0 || !req.complete;
 }
 
-export const bodyOf = ({ request }: Context): unknown => (request.rawBody === undefined ? undefined : request.body);
+/** The `data` of the body; no fields if there is no body. @throws Problem `invalid_request` */
+export const dataOf = <T>({ request }: Context, schema: z.ZodType<{ data: T }>): T =>
+  validate(schema, request.rawBody === undefined ? { data: {} } : request.body).data;
 
 function toProblem(error: Error & { type?: string; status?: number }, maxBytes: number): Problem {
   switch (error.type ?? String(error.status)) {

@@ -152,9 +152,6 @@ export function clientNetwork(ip: string): string {
   const host = ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
   if (!ipaddr.isValid(host)) return 'unknown';
   const address = ipaddr.process(host);
-  return address instanceof ipaddr.IPv4 ? address.toString() : toNetwork(address);
-}
-
-function toNetwork({ parts }: ipaddr.IPv6): string {
-  return `${new ipaddr.IPv6([...parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  return `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }

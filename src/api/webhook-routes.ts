@@ -19,9 +19,8 @@ import {
   testWebhook,
 } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, resendWebhooks, retrieveWebhook } from '../orders/webhooks';
-import { validate } from '../contracts/field-errors';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, bodyOf, validateQuery } from './input';
+import { type BodyReaders, dataOf, validateQuery } from './input';
 import { type RouteMiddleware, type State } from './context';
 import { idOf } from './paths';
 
@@ -59,39 +58,31 @@ export function webhookRoutes(
     ctx.body = { data: webhook };
   });
   router.post('/seller/:sellerId/webhook_event/resend', starter, jsonBody, async (ctx) => {
-    const { id } = sellerOf(ctx);
-    const { data } = validate(resendWebhooksRequestSchema, ctx.request.body);
     ctx.status = 202;
-    ctx.body = { data: await resendWebhooks(deps, id, data) };
+    ctx.body = { data: await resendWebhooks(deps, sellerOf(ctx).id, dataOf(ctx, resendWebhooksRequestSchema)) };
   });
   router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, limitLocks, async (ctx) => {
     const { id } = sellerOf(ctx);
-    const { data } = validate(rotateSecretRequestSchema, bodyOf(ctx) === undefined ? { data: {} } : bodyOf(ctx));
-    ctx.body = { data: await rotateSecret(deps, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
+    const { overlap_seconds: overlap = DEFAULT_OVERLAP_SECONDS } = dataOf(ctx, rotateSecretRequestSchema);
+    ctx.body = { data: await rotateSecret(deps, id, overlap) };
   });
   router.put('/seller/:sellerId/webhook_headers', seller, jsonBody, limitLocks, async (ctx) => {
-    const { id } = sellerOf(ctx);
-    const { data } = validate(headersSchema, ctx.request.body);
-    ctx.body = { data: await setWebhookHeaders(deps, id, data) };
+    ctx.body = { data: await setWebhookHeaders(deps, sellerOf(ctx).id, dataOf(ctx, headersSchema)) };
   });
   router.get('/seller/:sellerId/webhook_endpoint', seller, limitLists, async (ctx) => {
     ctx.body = { data: await retrieveWebhookEndpoint(deps, sellerOf(ctx).id) };
   });
   router.put('/seller/:sellerId/webhook_endpoint', seller, jsonBody, limitLocks, async (ctx) => {
-    const { id } = sellerOf(ctx);
-    const { data } = validate(addressSchema, ctx.request.body);
-    ctx.body = { data: await setWebhookEndpoint(deps, id, data) };
+    ctx.body = { data: await setWebhookEndpoint(deps, sellerOf(ctx).id, dataOf(ctx, addressSchema)) };
   });
   router.post('/seller/:sellerId/portal_session', seller, optionalJsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);
-    const { data } = validate(portalSessionRequestSchema, bodyOf(ctx) === undefined ? { data: {} } : bodyOf(ctx));
+    const data = dataOf(ctx, portalSessionRequestSchema);
     ctx.status = 201;
     ctx.body = { data: await createPortalLink(deps, id, ctx.state.apiKey ?? null, data) };
   });
   router.post('/seller/:sellerId/webhook_test', starter, jsonBody, limitTests, async (ctx) => {
-    const { id } = sellerOf(ctx);
-    const { data } = validate(testSchema, ctx.request.body);
-    ctx.body = { data: await testWebhook(deps, id, data.url) };
+    ctx.body = { data: await testWebhook(deps, sellerOf(ctx).id, dataOf(ctx, testSchema).url) };
   });
   return router;
 }

@@ -21,31 +21,29 @@ interface ReportedBy {
  * All that the hosted checkout uses of the order core. Its statements read one view, `checkout_order`, and no table of
  * the core.
  */
-export interface OrderCore {
-  /** Reads an order's row, which holds every acknowledged change. */
-  find(orderId: string): Promise<Order | undefined>;
-  /** Reads the row of the order that a pay link leads to. @throws Problem `not_found` */
-  findByPayLink(payLinkId: string): Promise<Order>;
-  /** Returns the seller of the order with a pay link, or undefined if there is none. */
-  findSeller(payLinkId: string): Promise<string | undefined>;
-  /**
-   * Reports the customer's progress. Ignores a refusal: the order has changed since, and its row shows how.
-   * @throws Problem `service_unavailable` if it could not be reported, `not_found`
-   */
-  report(orderId: string, event: ProgressEvent, by?: ReportedBy): Promise<void>;
-  /** Keeps an order from expiring before a time. */
-  holdExpiry(orderId: string, until: Date): Promise<void>;
-  /** Records how the seller is paid, once. Sellers see it when the order is SUCCESSFUL. */
-  recordSettlement(orderId: string, settlement: Settlement): Promise<void>;
-}
+export type OrderCore = ReturnType<typeof createOrderCore>;
 
-export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): OrderCore {
+export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }) {
   const { db } = deps;
   return {
-    find: (orderId) => findOrder(db, orderId),
-    findByPayLink: (payLinkId) => requireOrderByPayLink(deps, payLinkId),
-    findSeller: async (payLinkId) => (await findOrderByPayLink(db, payLinkId))?.sellerId,
-    async report(orderId, event, { actor = 'customer', reason = null, paymentTerm } = {}) {
+    /** Reads an order's row, which holds every acknowledged change. */
+    find: (orderId: string): Promise<Order | undefined> => findOrder(db, orderId),
+
+    /** Reads the row of the order that a pay link leads to. @throws Problem `not_found` */
+    findByPayLink: (payLinkId: string): Promise<Order> => requireOrderByPayLink(deps, payLinkId),
+
+    /** Returns the seller of the order with a pay link, or undefined if there is none. */
+    findSeller: async (payLinkId: string) => (await findOrderByPayLink(db, payLinkId))?.sellerId,
+
+    /**
+     * Reports the customer's progress. Ignores a refusal: the order has changed since, and its row shows how.
+     * @throws Problem `service_unavailable` if it could not be reported, `not_found`
+     */
+    async report(
+      orderId: string,
+      event: ProgressEvent,
+      { actor = 'customer', reason = null, paymentTerm }: ReportedBy = {},
+    ): Promise<void> {
       try {
         const stored = await requireOrder(deps, orderId);
         await changeOrder(deps, stored, { event, reason, actor, paymentTerm, channel: 'hosted_checkout' });
@@ -53,7 +51,11 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }): Or
         if (!isProblem(error, 'transition_not_allowed')) throw error;
       }
     },
-    holdExpiry: (orderId, until) => holdOrder(db, orderId, until),
-    recordSettlement: (orderId, settlement) => recordSettlement(db, orderId, settlement),
+
+    /** Keeps an order from expiring before a time. */
+    holdExpiry: (orderId: string, until: Date) => holdOrder(db, orderId, until),
+
+    /** Records how the seller is paid, once. Sellers see it when the order is SUCCESSFUL. */
+    recordSettlement: (orderId: string, settlement: Settlement) => recordSettlement(db, orderId, settlement),
   };
 }

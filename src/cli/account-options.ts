@@ -7,56 +7,44 @@ import type { BrandingSettings } from '../checkout/db/branding';
 import type { SellerSettings } from '../db/sellers';
 import { UsageError, reasonOf } from './cli-error';
 
-/** The options as Commander parses them: the text of an option, or false for its `--no-` form. */
-export type AccountOptions = { name?: string } & {
-  [
-    Option in
-      | 'redirectUrl'
-      | 'cancelUrl'
-      | 'shopUrl'
-      | 'pricing'
-      | 'brandColour'
-      | 'logo'
-      | 'contactEmail'
-      | 'helpUrl'
-      | 'maxOrderAmount'
-      | 'rateLimit'
-      | 'ordersPerDay'
-      | 'bytesPerDay'
-  ]?: string | false;
-};
-
-const OPTIONS = [
-  ['redirect-url <url>', 'where customers return to after checkout, unless the order has its own redirect URL'],
-  ['cancel-url <url>', 'where customers who do not complete go, unless the order has its own cancel URL'],
-  ['shop-url <url>', 'where they go if there is no cancel URL; default: the home page of the redirect URL'],
-  [
-    'pricing <json|@file>',
+/** The options by the names that Commander gives them: the name of a value and a description. */
+const OPTIONS = {
+  redirectUrl: ['<url>', 'where customers return to after checkout, unless the order has its own redirect URL'],
+  cancelUrl: ['<url>', 'where customers who do not complete go, unless the order has its own cancel URL'],
+  shopUrl: ['<url>', 'where they go if there is no cancel URL; default: the home page of the redirect URL'],
+  pricing: [
+    '<json|@file>',
     'representative interest in percent a year, and promotions, for example {"representative_interest": 9.9, "promotions": [' +
       '{"name": "…", "interest_free_days": 90, "valid_until": "2027-01-31"}]}',
   ],
-  ['brand-colour <#rrggbb>', 'colour of the checkout page'],
-  ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
-  [
-    'contact-email <address>',
+  brandColour: ['<#rrggbb>', 'colour of the checkout page'],
+  logo: ['<file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
+  contactEmail: [
+    '<address>',
     'email address for questions of customers, on the checkout page, and for emails about webhook endpoints that fail',
   ],
-  ['help-url <url>', 'help page for customers, on the checkout page'],
-  ['max-order-amount <pounds>', "highest amount of one order; the service's own limit also applies"],
-  [
-    'rate-limit <number>',
+  helpUrl: ['<url>', 'help page for customers, on the checkout page'],
+  maxOrderAmount: ['<pounds>', "highest amount of one order; the service's own limit also applies"],
+  rateLimit: [
+    '<number>',
     "requests per minute for all keys together, in each API process; replaces the service's limit for each key",
   ],
-  ['orders-per-day <number>', "new orders a day (UTC); replaces the service's limit"],
-  ['bytes-per-day <number>', "bytes of new orders a day (UTC); replaces the service's limit"],
-] as const;
+  ordersPerDay: ['<number>', "new orders a day (UTC); replaces the service's limit"],
+  bytesPerDay: ['<number>', "bytes of new orders a day (UTC); replaces the service's limit"],
+} as const;
+
+/** The text of each option, or false for its `--no-` form. */
+export type AccountOptions = { name?: string } & { [Option in keyof typeof OPTIONS]?: string | false };
+
+/** `redirectUrl` as `redirect-url`, with the separator `-`. */
+const wordsOf = (option: string, separator: string): string =>
+  option.replace(/[A-Z]/g, (letter) => separator + letter.toLowerCase());
 
 /** @param removable adds the `--no-` form of each option */
 export function addAccountOptions(command: Command, removable: boolean): Command {
-  for (const [flags, description] of OPTIONS) {
-    command.option(`--${flags}`, description);
-    const name = flags.split(' ')[0] ?? '';
-    if (removable) command.option(`--no-${name}`, `remove the ${name.replaceAll('-', ' ')}`);
+  for (const [option, [value, description]] of Object.entries(OPTIONS)) {
+    command.option(`--${wordsOf(option, '-')} ${value}`, description);
+    if (removable) command.option(`--no-${wordsOf(option, '-')}`, `remove the ${wordsOf(option, ' ')}`);
   }
   return command;
 }
@@ -72,10 +60,9 @@ export function toAccountSettings({ name, ...options }: AccountOptions, httpsOnl
   const schema = accountSchema(httpsOnly);
   const unreadable: string[] = [];
   const given = Object.fromEntries(
-    OPTIONS.map(([flags]) => {
-      const option = flags.split(' ')[0] ?? '';
-      const value = options[option.replace(/-./g, (part) => part.charAt(1).toUpperCase()) as keyof typeof options];
-      return [option.replaceAll('-', '_'), value === false ? null : value];
+    Object.keys(OPTIONS).map((option) => {
+      const value = options[option as keyof typeof OPTIONS];
+      return [wordsOf(option, '_'), value === false ? null : value];
     }),
   );
   const logo = options.logo ? readOption('--logo', options.logo, unreadable) : given.logo;

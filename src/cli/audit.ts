@@ -11,30 +11,20 @@ import { reasonOf } from './cli-error';
 const READ_ONLY = /^(status|audit|.+ (show|list|find|export|timeline|new-key))$/;
 
 /** The record of one command in the audit log. */
-export interface Audit {
-  /** Also the request id of what the command causes; undefined if it changes nothing. */
-  actionId: string | undefined;
-  begin: (command: Command) => Promise<void>;
-  /** Adds what the command did to its record. */
-  addDetails: (details: Record<string, unknown>) => Promise<void>;
-  /** @throws if Postgres has refused the record: then the command changes nothing */
-  assertRecorded: () => void;
-  end: (error?: unknown) => Promise<void>;
-}
-
-export function createAudit(env: Environment, db: () => Db): Audit {
+export function createAudit(env: Environment, db: () => Db) {
   let refusal: Error | undefined;
   return {
-    actionId: undefined,
-    assertRecorded() {
+    /** Also the request id of what the command causes; undefined if it changes nothing. */
+    actionId: undefined as string | undefined,
+    /** @throws if Postgres has refused the record: then the command changes nothing */
+    assertRecorded(): void {
       if (refusal !== undefined) throw refusal;
     },
-    async begin(command) {
-      const options = withoutNames(command.opts());
+    async begin(command: Command): Promise<void> {
       if (isReadOnly(command)) return;
       const id = randomUUID();
       const operator = operatorName(command, env);
-      const argument = { arguments: command.args, options };
+      const argument = { arguments: command.args, options: withoutNames(command.opts()) };
       try {
         await insertAction(db(), { id, operator, command: nameOf(command), arguments: argument });
         this.actionId = id;
@@ -44,10 +34,11 @@ export function createAudit(env: Environment, db: () => Db): Audit {
         refusal = error as Error;
       }
     },
-    async addDetails(details) {
+    /** Adds what the command did to its record. */
+    async addDetails(details: Record<string, unknown>): Promise<void> {
       if (this.actionId !== undefined) await addActionDetails(db(), this.actionId, details);
     },
-    async end(error) {
+    async end(error?: unknown): Promise<void> {
       if (this.actionId === undefined) return;
       // The command has done its work: an outcome that cannot be recorded stays `started`.
       await finishAction(db(), this.actionId, error === undefined ? null : reasonOf(error)).catch(() => undefined);

@@ -12,7 +12,6 @@ export class CliError extends Error {
   readonly exitCode: number = EXIT_FAILED;
 }
 
-/** The command's arguments or options are wrong. */
 export class UsageError extends CliError {
   override readonly exitCode = EXIT_USAGE;
 }
@@ -29,7 +28,6 @@ export class AmbiguousError extends CliError {
 
 export class TemporalConnectionError extends CliError {}
 
-/** Describes an error in one line, for people. */
 export function formatError(error: unknown): string {
   if (isDatabaseUnavailable(error)) return `the database is unavailable: ${reasonOf(error)}`;
   return reasonOf(error);

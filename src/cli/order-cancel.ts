@@ -14,7 +14,6 @@ import { print, wantsJson, write } from './output';
 import type { Services } from './services';
 import type { Db } from '../db/pool';
 import { isProblem } from '../contracts/problem';
-import type { OrderDependencies } from '../orders/dependencies';
 
 interface CancelOptions extends ManyOptions {
   reason?: string;
@@ -81,18 +80,53 @@ async function questionFor({ db }: Services, filter: OrderFilter, owner: string)
   return `Cancel ${count} open orders of ${owner}, ${formatPence(pence)} in all?`;
 }
 
+/**
+ * Cancels the selected orders, one after the other. It is safe to repeat: a cancelled order is no longer selected.
+ * @throws CliError if orders are not cancelled, or several fail in a row
+ */
 async function cancelAll(services: Services, filter: OrderFilter, reason: string, command: Command): Promise<void> {
+  const db = services.db();
   const notCancelled: NotCancelled[] = [];
-  const report = async (order: NotCancelled) => {
-    notCancelled.push(order);
-    if (!wantsJson(command)) await write(`${order.id} ${order.outcome}: ${order.reason}\n`);
-  };
-  const counts = await asAction(services, (workflows) =>
-    cancelSelection({ db: services.db(), workflows }, filter, reason, report),
-  );
+  const counts = { cancelled: 0, refused: 0, failed: 0 };
+  let failuresInARow = 0;
+  await asAction(services, async (workflows) => {
+    for await (const selected of selectOpenOrders(db, filter)) {
+      const problem = await tryCancel({ db, workflows }, selected, reason);
+      counts[problem?.outcome ?? 'cancelled'] += 1;
+      if (problem) {
+        notCancelled.push(problem);
+        if (!wantsJson(command)) await write(`${problem.id} ${problem.outcome}: ${problem.reason}\n`);
+      }
+      failuresInARow = problem?.outcome === 'failed' ? failuresInARow + 1 : 0;
+      if (failuresInARow === MAX_FAILURES_IN_A_ROW)
+        throw new CliError(
+          `stopped after ${failuresInARow} failures in a row (${counts.cancelled} cancelled): ${problem?.reason}`,
+        );
+      await sleep(CANCEL_GAP_MS);
+    }
+  });
   await print(command, wantsJson(command) ? { ...counts, not_cancelled: notCancelled } : counts);
   // The audit log records it.
   if (counts.failed > 0) throw new CliError(`${counts.failed} orders are not cancelled: repeat the command`);
+}
+
+async function tryCancel(
+  { db, workflows }: { db: Db; workflows: OrderWorkflows },
+  { id, status }: Selected,
+  reason: string,
+): Promise<NotCancelled | undefined> {
+  const stored = await findOrder(db, id);
+  if (stored?.status !== status)
+    return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.status} now` };
+  try {
+    await changeOrder({ db, workflows }, stored, { ...byOperator(reason), ifVersion: [stored.version] });
+    return undefined;
+  } catch (error) {
+    if (isProblem(error, 'precondition_failed'))
+      return { id, outcome: 'refused', reason: `it was ${status}, and has changed meanwhile` };
+    const isRefused = isProblem(error, 'order_not_cancellable');
+    return { id, outcome: isRefused ? 'refused' : 'failed', reason: reasonOf(error) };
+  }
 }
 
 /** Runs changes whose request id is that of the command in the audit log. */
@@ -129,49 +163,4 @@ type Selected = Pick<StoredOrder, 'id' | 'status' | 'amountPence'>;
 async function* selectOpenOrders(db: Db, { status, ...filter }: OrderFilter): AsyncGenerator<Selected> {
   for (const open of status === undefined ? OPEN_STATUSES : [status])
     for await (const page of readOrders(db, { ...filter, status: open })) yield* page;
-}
-
-/**
- * Cancels the selected orders, one after the other. It is safe to repeat: a cancelled order is no longer selected.
- * @param onNotCancelled called for each order that is not cancelled
- * @throws CliError if several orders fail in a row
- */
-async function cancelSelection(
-  { db, workflows }: Pick<OrderDependencies, 'workflows'> & { db: Db },
-  filter: OrderFilter,
-  reason: string,
-  onNotCancelled: (order: NotCancelled) => Promise<void>,
-): Promise<{ cancelled: number; refused: number; failed: number }> {
-  const counts = { cancelled: 0, refused: 0, failed: 0 };
-  let failuresInARow = 0;
-
-  async function cancel({ id, status }: Selected): Promise<NotCancelled | undefined> {
-    const stored = await findOrder(db, id);
-    if (stored?.status !== status) {
-      return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.status} now` };
-    }
-    try {
-      await changeOrder({ db, workflows }, stored, { ...byOperator(reason), ifVersion: [stored.version] });
-      return undefined;
-    } catch (error) {
-      if (isProblem(error, 'precondition_failed'))
-        return { id, outcome: 'refused', reason: `it was ${status}, and has changed meanwhile` };
-      const isRefused = isProblem(error, 'order_not_cancellable');
-      return { id, outcome: isRefused ? 'refused' : 'failed', reason: reasonOf(error) };
-    }
-  }
-
-  for await (const selected of selectOpenOrders(db, filter)) {
-    const notCancelled = await cancel(selected);
-    counts[notCancelled?.outcome ?? 'cancelled'] += 1;
-    if (notCancelled) await onNotCancelled(notCancelled);
-    failuresInARow = notCancelled?.outcome === 'failed' ? failuresInARow + 1 : 0;
-    if (failuresInARow === MAX_FAILURES_IN_A_ROW) {
-      throw new CliError(
-        `stopped after ${failuresInARow} failures in a row (${counts.cancelled} cancelled): ${notCancelled?.reason}`,
-      );
-    }
-    await sleep(CANCEL_GAP_MS);
-  }
-  return counts;
 }

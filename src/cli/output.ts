@@ -38,7 +38,6 @@ function toWriteError(error: NodeJS.ErrnoException): Error {
   return new CliError('standard output was closed before the command ended: it may have done only a part of its work');
 }
 
-/** How lists show the kind of an account. */
 export function toMode(sandbox: boolean): 'sandbox' | 'live' {
   return sandbox ? 'sandbox' : 'live';
 }
@@ -52,7 +51,6 @@ function toLines(row: Row): string {
     .join('');
 }
 
-/** True for a list of rows, which is printed as a table. */
 function isRows(value: unknown): value is Row[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'object') && value.length > 0;
 }

@@ -12,44 +12,27 @@ import { type KeyRing, createKeyRing } from '../encryption/key-ring';
 import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
 import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflow-client';
-import { type Audit, createAudit } from './audit';
+import { createAudit } from './audit';
 import { TemporalConnectionError, reasonOf } from './cli-error';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
 type TemporalClient = ReturnType<typeof createTemporalClient>;
 
+export type Services = ReturnType<typeof createServices>;
+
 /**
  * Connections for the commands. Each opens on first use, so a command needs only the settings that it uses. If a
  * command has to be recorded in the audit log and could not be, it gets no connection.
  */
-export interface Services {
-  env: Environment;
-  db: () => Db;
-  /** Encrypts secrets in Postgres. @throws ConfigError */
-  keys: () => KeyRing;
-  /** @throws TemporalConnectionError, or ConfigError */
-  temporal: () => Promise<TemporalClient>;
-  /** @throws TemporalConnectionError */
-  workflows: () => Promise<OrderWorkflows>;
-  /** @throws SchemaError. A command that needs the database reports a missing setting or a lost connection itself. */
-  checkSchema: () => Promise<void>;
-  /** Records the command, if it changes something. */
-  audit: Audit;
-  /** The operator's answers to questions. */
-  input: Readable;
-  /** A command that succeeds sets it if what it found needs a person: the exit code is 1. */
-  foundTrouble: boolean;
-  close: () => Promise<void>;
-}
-
-export function createServices(env: Environment, input: Readable = Readable.from([])): Services {
+export function createServices(env: Environment, input: Readable = Readable.from([])) {
   let db: Db | undefined;
   let client: TemporalClient | undefined;
   // With one connection, `status` would wait for its slowest query, and report Postgres as unavailable.
   const openDb = (): Db => (db ??= createPool(loadDatabaseConfig(env).databaseUrl, 2, () => undefined));
   const audit = createAudit(env, openDb);
 
+  /** @throws TemporalConnectionError, or ConfigError */
   async function temporal(): Promise<TemporalClient> {
     audit.assertRecorded();
     const settings = temporalSettings(env);
@@ -66,15 +49,20 @@ export function createServices(env: Environment, input: Readable = Readable.from
 
   return {
     env,
+    /** The operator's answers to questions. */
     input,
+    /** Records the command, if it changes something. */
     audit,
+    /** A command that succeeds sets it if what it found needs a person: the exit code is 1. */
     foundTrouble: false,
-    db: () => {
+    db: (): Db => {
       audit.assertRecorded();
       return openDb();
     },
-    keys: () => createKeyRing(loadEncryptionConfig(env).encryptionKeys),
-    async checkSchema() {
+    /** Encrypts secrets in Postgres. @throws ConfigError */
+    keys: (): KeyRing => createKeyRing(loadEncryptionConfig(env).encryptionKeys),
+    /** @throws SchemaError. A command that needs the database reports a missing setting or a lost connection itself. */
+    async checkSchema(): Promise<void> {
       try {
         await assertSchemaIsCurrent(openDb());
       } catch (error) {
@@ -82,8 +70,9 @@ export function createServices(env: Environment, input: Readable = Readable.from
       }
     },
     temporal,
-    workflows: async () => createOrderWorkflows(await temporal(), loadWorkflowConfig(env)),
-    async close() {
+    /** @throws TemporalConnectionError */
+    workflows: async (): Promise<OrderWorkflows> => createOrderWorkflows(await temporal(), loadWorkflowConfig(env)),
+    async close(): Promise<void> {
       await db?.end();
       await client?.connection.close();
     },

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { CONSTANTS } from './constants';
 import { httpSettings, rateLimitSettings } from './http-settings';
-import { mailSettings } from './mail-settings';
-import { encryptionSettings, databaseSettings, processSettings } from './process-settings';
+import { encryptionSettings, databaseSettings, mailSettings, processSettings } from './process-settings';
 import { checkoutSettings, orderSettings, retentionSettings, workflowSettings } from './order-settings';
 import { createKeyRing } from '../encryption/key-ring';
 import { isSafe } from './setting';

@@ -50,7 +50,9 @@ const NO_ENVELOPE = 'is required: wrap the fields in {"data": {…}}';
 /** The detail completes a sentence that starts with the field: "must be a number". */
 function codeAndDetail(issue: InvalidFieldIssue): Pick<FieldError, 'code' | 'detail'> {
   const { code, message } = issue;
-  if (code === 'custom') return { code: customCode(issue.params?.code), detail: message };
+  // The code that a schema passed to `refuse`.
+  if (code === 'custom')
+    return { code: FIELD_ERROR_CODES.find((one) => one === issue.params?.code) ?? 'invalid_value', detail: message };
   if (code !== 'invalid_type' && code !== 'invalid_value') return { code: CODES[code], detail: message };
   // `null` is the same as an omitted field.
   if (issue.input === undefined || issue.input === null) {
@@ -58,11 +60,6 @@ function codeAndDetail(issue: InvalidFieldIssue): Pick<FieldError, 'code' | 'det
   }
   if (code === 'invalid_value') return { code, detail: `must be one of ${issue.values.map(String).join(', ')}` };
   return { code, detail: `must be ${TYPES[issue.expected] ?? `a ${issue.expected}`}` };
-}
-
-/** The code that a schema passed to `refuse`; `invalid_value` if it passed none or an undocumented one. */
-function customCode(given: unknown): FieldErrorCode {
-  return FIELD_ERROR_CODES.find((code) => code === given) ?? 'invalid_value';
 }
 
 function unknownField(key: string, path: readonly PropertyKey[], known: readonly string[]): FieldError {

@@ -248,11 +248,13 @@ const anyObject = z
 /** Custom data of a shop: any JSON object. */
 export const metaData = anyObject.transform((value, context): Record<string, unknown> => {
   if (Array.isArray(value)) return {};
-  const { sizeBytes, isTooDeep, hasProto, hasInfinity, hasUnreadable } = inspect(value);
+  const { isTooDeep, hasProto, hasInfinity, hasUnreadable, exponents } = inspect(value);
   if (isTooDeep) {
     return refuse(context, 'too_deep', `must not be nested more than ${MAX_META_DATA_DEPTH} levels deep`);
   }
-  if (sizeBytes > MAX_META_DATA_BYTES) return refuse(context, 'too_big', 'must be at most 16 KiB');
+  // Postgres stores and returns all digits of `1e300`, so that a small object could become a large one.
+  if (Buffer.byteLength(JSON.stringify(value)) + exponents > MAX_META_DATA_BYTES)
+    return refuse(context, 'too_big', 'must be at most 16 KiB');
   if (hasProto) refuse(context, 'forbidden_key', 'must not contain the key __proto__');
   // JSON has no infinity: 1e400 would be returned as null.
   if (hasInfinity) refuse(context, 'invalid_value', 'must not contain numbers that are too large for a double');
@@ -262,40 +264,25 @@ export const metaData = anyObject.transform((value, context): Record<string, unk
   return value;
 });
 
-/** Reads no further than the limits, and with a loop: what it costs does not depend on the shape. */
 function inspect(root: object) {
-  const found = { sizeBytes: 1, isTooDeep: false, hasProto: false, hasInfinity: false, hasUnreadable: false };
-  const waiting = [{ parent: root, level: 1 }];
-  for (let next = waiting.pop(); next && found.sizeBytes <= MAX_META_DATA_BYTES; next = waiting.pop()) {
-    const { parent, level } = next;
-    const keys = Array.isArray(parent) ? [] : Object.keys(parent);
-    const count = Array.isArray(parent) ? parent.length : keys.length;
-    // Brackets, commas and colons; and each key and value counts as one byte before it is read.
-    found.sizeBytes += Math.max(2 * count, 1) + 2 * keys.length;
-    if (found.sizeBytes > MAX_META_DATA_BYTES) break;
-    found.hasProto ||= keys.includes('__proto__');
-    for (const part of [...keys, ...(Object.values(parent) as unknown[])]) {
-      if (isObject(part)) {
-        found.isTooDeep ||= level === MAX_META_DATA_DEPTH;
-        waiting.push({ parent: part, level: level + 1 });
-      } else {
-        found.sizeBytes += sizeOf(part) - 1;
-        found.hasInfinity ||= part === Infinity || part === -Infinity;
-        found.hasUnreadable ||= typeof part === 'string' && /\0|\p{Surrogate}/u.test(part);
-      }
+  const found = { isTooDeep: false, hasProto: false, hasInfinity: false, hasUnreadable: false, exponents: 0 };
+  function visit(part: unknown, level: number): void {
+    if (typeof part === 'string') found.hasUnreadable ||= /\0|\p{Surrogate}/u.test(part);
+    if (typeof part === 'number') {
+      found.hasInfinity ||= !Number.isFinite(part);
+      found.exponents += Math.abs(Number(/e([+-]\d+)$/.exec(String(part))?.[1] ?? 0));
     }
-    if (found.isTooDeep) break;
+    if (typeof part !== 'object' || part === null) return;
+    if (level > MAX_META_DATA_DEPTH) {
+      found.isTooDeep = true;
+      return;
+    }
+    for (const [key, value] of Object.entries(part)) {
+      found.hasProto ||= key === '__proto__';
+      visit(key, level);
+      visit(value, level + 1);
+    }
   }
+  visit(root, 1);
   return found;
 }
-
-/** The size of a text, number, boolean or null as JSON, in bytes. */
-function sizeOf(value: unknown): number {
-  if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value));
-  const text = String(value);
-  // Postgres stores and returns all digits of `1e300`, so that a small object could become a large one.
-  const [, exponent = 0] = typeof value === 'number' ? (/e([+-]\d+)$/.exec(text) ?? []) : [];
-  return text.length + Math.abs(Number(exponent));
-}
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -77,7 +77,13 @@ const url = text(
   'Where the webhook goes now; null if neither the order nor the account has a URL',
   'https://shop.example/hooks',
 ).nullable();
-const endpoint = webhookEndpointSchema.nullable().meta({ description: 'The endpoint of `url`; null if that is null' });
+const delivery = {
+  next_attempt_at: nextAttempt,
+  last_error: lastError,
+  url,
+  endpoint: webhookEndpointSchema.nullable().meta({ description: 'The endpoint of `url`; null if that is null' }),
+  content_deleted_at: contentDeletedAt,
+};
 
 export const webhookEventSchema = z
   .object({
@@ -89,11 +95,7 @@ export const webhookEventSchema = z
     state: webhookState,
     attempts: whole('Number of attempts so far, including resends', 10),
     created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
-    next_attempt_at: nextAttempt,
-    last_error: lastError,
-    url,
-    endpoint,
-    content_deleted_at: contentDeletedAt,
+    ...delivery,
   })
   .meta({ id: 'WebhookEvent', description: 'A webhook with its delivery state' });
 export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
@@ -192,11 +194,7 @@ const timelineWebhook = z
     id: webhookId,
     sequence,
     state: webhookState,
-    next_attempt_at: nextAttempt,
-    last_error: lastError,
-    url,
-    endpoint,
-    content_deleted_at: contentDeletedAt,
+    ...delivery,
   })
   .meta({ id: 'TimelineWebhook', description: 'The webhook for a change' });
 

@@ -49,7 +49,7 @@ export async function findFailingSellers(db: DbClient): Promise<{ sellerId: stri
 const ageOf = (rows: string): string =>
   `coalesce((select extract(epoch from now() - min(created_at)) from ${rows}), 0)::float8`;
 
-export type OrdersByStatus = Record<OrderStatus, number>;
+type OrdersByStatus = Record<OrderStatus, number>;
 
 /** Counts orders by status. With many orders, it is Postgres' estimate, within a few percent of the last ANALYZE. */
 export async function countOrdersByStatus(db: DbClient): Promise<OrdersByStatus> {

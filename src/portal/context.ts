@@ -37,14 +37,14 @@ export interface Routes {
   /** A download, in the place of a page. */
   file: (path: string, send: (visit: Visit, ctx: Context) => Promise<void>) => void;
   /**
-   * A form that changes something. Its token is checked, a read-only session is refused, and it is audited as `command`,
-   * with what `describe` returns of its fields, which must be no secret.
+   * A form that changes something. Its token is checked, a read-only session is refused, and it is audited as `command`.
+   * @param audited the fields that the audit log has: no secrets
    * @param act returns a page, or the path to continue at
    */
   action: (
     path: string,
     command: string,
+    audited: readonly string[],
     act: (visit: Visit, fields: Readonly<Record<string, string>>, ctx: Context) => Promise<PortalPage | string>,
-    describe?: (fields: Readonly<Record<string, string>>) => object,
   ) => void;
 }

@@ -72,15 +72,10 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     };
   });
 
-  action(
-    '/developers/keys',
-    'key create',
-    async (visit, { label }) => {
-      const key = await createApiKey(deps, visit.session.seller.id, validate(newKeySchema, { label }).label);
-      return shownOnce(visit, 'Your new API key', key, 'Put it into your shop before you revoke another one.');
-    },
-    ({ label }) => ({ label }),
-  );
+  action('/developers/keys', 'key create', ['label'], async (visit, { label }) => {
+    const key = await createApiKey(deps, visit.session.seller.id, validate(newKeySchema, { label }).label);
+    return shownOnce(visit, 'Your new API key', key, 'Put it into your shop before you revoke another one.');
+  });
 
   page('/developers/keys/:keyId/revoke', async (visit, ctx) => {
     const key = (await listApiKeys(deps, visit.session.seller.id)).find(({ id }) => String(id) === ctx.params.keyId);
@@ -95,7 +90,7 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     };
   });
 
-  action('/developers/keys/:keyId/revoke', 'key revoke', async (visit, _fields, ctx) => {
+  action('/developers/keys/:keyId/revoke', 'key revoke', [], async (visit, _fields, ctx) => {
     const id = /^\d{1,15}$/.test(ctx.params.keyId ?? '') ? Number(ctx.params.keyId) : 0;
     await revokeApiKey(deps, visit.session.seller.id, id);
     // The session may have ended with it, so that no other page could say so.
@@ -105,47 +100,28 @@ export function developerPages({ page, action }: Routes, deps: OrderDependencies
     };
   });
 
-  action(
-    '/developers/address',
-    'webhook-endpoint set',
-    async ({ session }, { url = '', replaces }) => {
-      const { data } = validate(addressSchema, { data: { url: url.trim() || null, replaces: linesOf(replaces) } });
-      await setWebhookEndpoint(deps, session.seller.id, data);
-      return '/webhooks/?state=pending&done=address';
-    },
-    ({ url, replaces }) => ({ url, replaces }),
-  );
+  action('/developers/address', 'webhook-endpoint set', ['url', 'replaces'], async (visit, { url = '', replaces }) => {
+    const { data } = validate(addressSchema, { data: { url: url.trim() || null, replaces: linesOf(replaces) } });
+    await setWebhookEndpoint(deps, visit.session.seller.id, data);
+    return '/webhooks/?state=pending&done=address';
+  });
 
-  action(
-    '/developers/secret',
-    'webhook-secret rotate',
-    async (visit, { overlap }) => {
-      const seconds = overlap === '0' ? 0 : DEFAULT_OVERLAP_SECONDS;
-      const { webhook_secret: secret, previous_valid_until: until } = await rotateSecret(
-        deps,
-        visit.session.seller.id,
-        seconds,
-      );
-      const note = until === null ? 'Older secrets have ended.' : html`Older secrets sign too until ${time(until)}.`;
-      return shownOnce(visit, 'Your new webhook secret', secret, note);
-    },
-    ({ overlap }) => ({ overlap }),
-  );
+  action('/developers/secret', 'webhook-secret rotate', ['overlap'], async (visit, { overlap }) => {
+    const rotated = await rotateSecret(deps, visit.session.seller.id, overlap === '0' ? 0 : DEFAULT_OVERLAP_SECONDS);
+    const until = rotated.previous_valid_until;
+    const note = until === null ? 'Older secrets have ended.' : html`Older secrets sign too until ${time(until)}.`;
+    return shownOnce(visit, 'Your new webhook secret', rotated.webhook_secret, note);
+  });
 
-  action(
-    '/developers/headers',
-    'webhook-headers set',
-    async ({ session }, { origin = '', headers }) => {
-      const given = linesOf(headers).map((line) => {
-        const [, name = line, value = ''] = /^([^:]*):(.*)$/.exec(line) ?? [];
-        return { name: name.trim(), value: value.trim() };
-      });
-      const { data } = validate(headersSchema, { data: { origin: origin.trim(), headers: given } });
-      await setWebhookHeaders(deps, session.seller.id, data);
-      return '/developers/?done=headers';
-    },
-    ({ origin }) => ({ origin }),
-  );
+  action('/developers/headers', 'webhook-headers set', ['origin'], async ({ session }, { origin = '', headers }) => {
+    const given = linesOf(headers).map((line) => {
+      const [, name = line, value = ''] = /^([^:]*):(.*)$/.exec(line) ?? [];
+      return { name: name.trim(), value: value.trim() };
+    });
+    const { data } = validate(headersSchema, { data: { origin: origin.trim(), headers: given } });
+    await setWebhookHeaders(deps, session.seller.id, data);
+    return '/developers/?done=headers';
+  });
 }
 
 /** The lines of a text area that are not empty. */

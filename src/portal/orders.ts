@@ -92,21 +92,16 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
   const cancel = { event: 'cancel', actor: 'seller', channel: 'api', reason: null } as const;
   const stored = ({ session }: Visit, ctx: Context) => requireOrder(deps, ctx.params.orderId ?? '', session.seller.id);
 
-  action('/orders/:orderId/cancel', 'order cancel', async (visit, _fields, ctx) => {
+  action('/orders/:orderId/cancel', 'order cancel', [], async (visit, _fields, ctx) => {
     const { id } = await changeOrder(deps, await stored(visit, ctx), cancel);
     return `/orders/${id}/?done=cancelled`;
   });
 
-  action(
-    '/orders/:orderId/simulate',
-    'order simulate',
-    async (visit, { event }, ctx) => {
-      const { data } = validate(simulateRequestSchema, { data: { event } });
-      const { id } = await simulateProgress(deps, await stored(visit, ctx), { event: data.event, reason: null });
-      return `/orders/${id}/`;
-    },
-    ({ event }) => ({ event }),
-  );
+  action('/orders/:orderId/simulate', 'order simulate', ['event'], async (visit, { event }, ctx) => {
+    const { data } = validate(simulateRequestSchema, { data: { event } });
+    const { id } = await simulateProgress(deps, await stored(visit, ctx), { event: data.event, reason: null });
+    return `/orders/${id}/`;
+  });
 }
 
 /** What the form sent; a value that it cannot send counts as empty. */

@@ -67,12 +67,12 @@ export function createPortal({ deps, limits, readSecret, waitingFor }: PortalOpt
         send(ctx, await show(visit, ctx));
       }),
     file: (to, sendFile) => router.get(to, async (ctx) => sendFile(await open(ctx), ctx)),
-    action: (to, command, act, describe = () => ({})) =>
+    action: (to, command, audited, act) =>
       router.post(to, async (ctx) => {
         const visit = await open(ctx);
         const { fields } = await forms.readVerifiedForm(ctx, visit.session.id);
         if (visit.session.readOnly) throw new ReadOnly();
-        const argument = { ...ctx.params, ...describe(fields) };
+        const argument = { ...ctx.params, ...Object.fromEntries(audited.map((name) => [name, fields[name]])) };
         const result = await sessions.audited(visit.session, command, argument, () => act(visit, fields, ctx));
         if (typeof result === 'string') redirect(ctx, result);
         else send(ctx, result);

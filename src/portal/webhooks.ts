@@ -70,23 +70,18 @@ export function webhookPages({ page, action }: Routes, deps: OrderDependencies):
     };
   });
 
-  action('/webhooks/:webhookId/resend', 'webhook resend', async ({ session }, _fields, ctx) => {
+  action('/webhooks/:webhookId/resend', 'webhook resend', [], async ({ session }, _fields, ctx) => {
     const { order_id: id } = await resendWebhook(deps, ctx.params.webhookId ?? '', session.seller.id);
     return `/orders/${id}/?done=resent`;
   });
 
-  action(
-    '/webhooks/resend',
-    'webhooks resend',
-    async ({ session }, { state, since }) => {
-      const { data } = validate(resendWebhooksRequestSchema, { data: { state, created_from: `${since}T00:00:00Z` } });
-      await resendWebhooks(deps, session.seller.id, data);
-      return '/webhooks/?done=resending';
-    },
-    ({ state, since }) => ({ state, since }),
-  );
+  action('/webhooks/resend', 'webhooks resend', ['state', 'since'], async ({ session }, { state, since }) => {
+    const { data } = validate(resendWebhooksRequestSchema, { data: { state, created_from: `${since}T00:00:00Z` } });
+    await resendWebhooks(deps, session.seller.id, data);
+    return '/webhooks/?done=resending';
+  });
 
-  action('/webhooks/test', 'webhook test', async (visit, { url = '' }) => {
+  action('/webhooks/test', 'webhook test', [], async (visit, { url = '' }) => {
     const { data } = validate(testSchema, { data: { url } });
     const result = await testWebhook(deps, visit.session.seller.id, data.url);
     const { delivered, status, duration_ms: duration, error_detail: detail, response_body: response } = result;

@@ -1,6 +1,6 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { findLargestAccounts } from '../db/account-usage';
-import { type Backlog, type OrdersByStatus, countOrdersByStatus, findFailingSellers, readBacklog } from '../db/backlog';
+import { type Backlog, countOrdersByStatus, findFailingSellers, readBacklog } from '../db/backlog';
 import type { Db, HealthCheck } from '../db/pool';
 import { VERSION } from '../package';
 import { registry } from './metrics';
@@ -23,13 +23,6 @@ const NAMES: Record<keyof Backlog, [name: string, help: string]> = {
   webhooksExhausted: ['webhooks_exhausted', 'Webhooks of the last 7 days that are exhausted.'],
 };
 
-interface FromPostgres {
-  orders: OrdersByStatus;
-  backlogs: Record<string, number>[];
-  largest: Awaited<ReturnType<typeof findLargestAccounts>>;
-  failing: Awaited<ReturnType<typeof findFailingSellers>>;
-}
-
 /** The parts of a process that its gauges read. */
 export interface GaugeSources {
   db: Db;
@@ -48,7 +41,10 @@ export function addGauges({ db, checkDatabase, backlogs = [] }: GaugeSources, ca
   });
   gauge('database_connections_max', 'Size of the pool.', [], (it) => it.set(db.options.max));
   gauge('database_waiting', 'Queries that wait for a connection.', [], (it) => it.set(db.waitingCount));
-  const all: readonly BacklogGauges[] = [{ names: NAMES, read: readOrderBacklog }, ...backlogs];
+  const all: readonly BacklogGauges[] = [
+    { names: NAMES, read: async () => ({ ...(await readBacklog(db)) }) },
+    ...backlogs,
+  ];
   const read = cached(cacheMs, () => readFromPostgres(db, all));
   gauge('postgres_up', '1 if orders can be read from Postgres, and Postgres accepts writes.', [], async (it) => {
     // Reads alone succeed on a standby.
@@ -93,9 +89,7 @@ function gauge(name: string, help: string, labelNames: string[], read: (gauge: G
   });
 }
 
-const readOrderBacklog = async (db: Db): Promise<Record<string, number>> => ({ ...(await readBacklog(db)) });
-
-async function readFromPostgres(db: Db, all: readonly BacklogGauges[]): Promise<FromPostgres | undefined> {
+async function readFromPostgres(db: Db, all: readonly BacklogGauges[]) {
   try {
     const backlogs = await Promise.all(all.map(({ read }) => read(db)));
     const [orders, largest] = [await countOrdersByStatus(db), await findLargestAccounts(db)];

@@ -106,7 +106,7 @@ function traceAttempts(sender: WebhookSender): WebhookSender {
       kind: SpanKind.CLIENT,
       attributes: {
         'http.request.method': 'POST',
-        'server.address': hostOf(request.url),
+        'server.address': parseUrl(request.url)?.hostname ?? 'invalid',
         'order_service.webhook_id': request.id,
       },
       links: activity ? [{ context: activity }] : [],
@@ -124,8 +124,4 @@ function traceAttempts(sender: WebhookSender): WebhookSender {
     });
   };
   return { ...sender, send };
-}
-
-function hostOf(url: string): string {
-  return parseUrl(url)?.hostname ?? 'invalid';
 }

@@ -6,10 +6,10 @@ import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage, redirectPage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
 import { continueElsewhere, otherBrowserPage } from '../../src/checkout/pages/other-browser';
-import { bankRedirectPage } from '../../src/checkout/pages/paying';
+import { leavingPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/orders';
-import { PAID_LATER, PROVIDER_DETAILS } from '../support/provider-details';
+import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../support/provider-details';
 import { BUSINESS, endReferral, proceedCheckout, statusOfOrder } from '../support/checkout';
 import { inBrowser } from '../support/chromium';
 import { useCustomers } from '../support/customer-browser';
@@ -381,18 +381,17 @@ visit('rare pages are accessible', async ({ page }) => {
     helpUrl: 'https://shop.example/help',
   };
   const order = { ...stored, expiresAt: '2126-11-21T22:57:00Z' };
-  const checkout = { order, application: undefined, payment: undefined, branding };
-  const path = '/pay/x';
-  const waiting = {
-    providerDetails: PROVIDER_DETAILS,
-    path,
-    isPaidNow: false,
-    since: new Date(0),
-    isRefreshing: true,
-    now: new Date(),
-    mailTo: 'j…@bloggs.example',
-    elsewhere: continueElsewhere('j…@bloggs.example'),
+  const checkout = viewOf({ order, branding });
+  const { path } = checkout;
+  const submitted = {
+    applicant: { businessName: 'A', companyNumber: '01234567', email: 'jo@bloggs.example', monthlyTurnoverPence: 1 },
+    at: new Date(0),
   };
+  const mailTo = 'j…@bloggs.example';
+  const waiting = viewOf({
+    ...{ order, branding, mailTo, elsewhere: continueElsewhere(mailTo) },
+    application: { ...PAID_LATER, submitted, agreedAt: new Date(0) },
+  });
   const payment = {
     id,
     orderId: id,
@@ -406,33 +405,22 @@ visit('rare pages are accessible', async ({ page }) => {
   };
   const closed = { ...checkout, order: { ...order, status: 'UNSUCCESSFUL' as const } };
   const rare: Record<string, CheckoutPage> = {
-    waiting: waitingPage({ ...waiting, state: 'waiting' }),
-    confirming: waitingPage({ ...waiting, state: 'confirming', isPaidNow: true }),
-    completing: waitingPage({ ...waiting, state: 'completing' }),
+    waiting: waitingPage('waiting', waiting),
+    confirming: waitingPage('confirming', { ...waiting, payment: { ...payment, status: 'processing' } }),
+    completing: waitingPage('completing', waiting),
     expired: closedPage('expired', closed, PROVIDER_DETAILS),
     refunded: closedPage('cancelled', { ...closed, payment }, PROVIDER_DETAILS),
     returning: closedPage('cancelled', { ...closed, payment: { ...payment, isOpen: true } }, PROVIDER_DETAILS),
     'approved-elsewhere': closedPage('approved-elsewhere', checkout, PROVIDER_DETAILS),
-    'confirming-elsewhere': otherBrowserPage({
-      canMail: true,
-      isSent: false,
-      path,
-      token: '',
-      state: 'confirming',
-      checkout,
-      error: undefined,
-    }),
-    redirecting: redirectPage(
-      { checkout: { ...checkout, application: PAID_LATER }, providerDetails: PROVIDER_DETAILS, elsewhere: undefined },
-      path,
-    ),
-    purged: completePage({ checkout, providerDetails: PROVIDER_DETAILS, elsewhere: undefined }),
+    'confirming-elsewhere': otherBrowserPage('confirming', waiting, { isSent: false }),
+    redirecting: redirectPage({ ...checkout, application: PAID_LATER }),
+    purged: completePage(checkout),
     unavailable: errorPage(SERVICE_UNAVAILABLE, path),
-    'to-bank': bankRedirectPage('Oak Bank', 'https://bank.example/'),
+    'to-bank': leavingPage('Oak Bank', 'https://bank.example/', 'Your payment'),
     'too-many-requests': errorPage(TOO_MANY_REQUESTS),
   };
   for (const [name, rarePage] of Object.entries(rare)) {
-    const { body } = renderPage(rarePage, { ...checkout, providerDetails: PROVIDER_DETAILS, path });
+    const { body } = renderPage(rarePage, checkout);
     expect(body.length).toBeLessThan(MAX_PAGE_BYTES);
     await page.setContent(body);
     await inspect(page, name);

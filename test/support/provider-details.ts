@@ -1,4 +1,5 @@
 import type { ProviderDetails } from '../../src/checkout/pages/provider-details';
+import type { FormView } from '../../src/checkout/pages/view';
 import type { Application } from '../../src/checkout/domain/application';
 import { createSandboxLender } from '../../src/checkout/sandbox/sandbox-lender';
 import { ORDER } from './domain-orders';
@@ -18,6 +19,18 @@ export const PROVIDER_DETAILS: ProviderDetails = {
   termsUrl: 'https://pay.example/terms',
   creditAgreementUrl: 'https://pay.example/credit-agreement',
 };
+
+/** What the applicant's browser sees of an order. */
+export const viewOf = (given: Partial<FormView>): FormView => ({
+  ...{ order: ORDER, application: undefined, payment: undefined },
+  branding: { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null },
+  providerDetails: PROVIDER_DETAILS,
+  ...{ path: '/pay/x', token: '' },
+  ...{ now: new Date('2026-03-01T10:00:00Z'), today: '2026-03-01' },
+  ...{ isApplicant: true, isRefreshing: true, retentionDays: 30 },
+  ...{ mailTo: undefined, elsewhere: undefined },
+  ...given,
+});
 
 /** The application of a customer who has agreed to repayments. */
 export const PAID_LATER: Application = {

@@ -3,7 +3,6 @@ import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs
 import { setTimeout as delay } from 'node:timers/promises';
 
 interface ChildSpec {
-  /** Used in messages. */
   name: string;
   command: string[];
   logFile: string;

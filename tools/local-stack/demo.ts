@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
+import type { OrderServiceClient } from 'order-service-client';
 import { saveBranding } from '../../src/checkout/db/branding';
 import { findSeller, updateSeller, findCaller, insertSeller } from '../../src/db/sellers';
 import { createKey } from '../../src/db/api-keys';
@@ -75,30 +76,12 @@ export async function writeEnv(file: string, values: Readonly<Record<string, str
   await writeFile(file, lines.join(''), { mode: 0o600 });
 }
 
-/** Asks for a link to the seller's page, as the shop's back office does. */
-export async function demoPortalLink(apiUrl: string, access: DemoAccess): Promise<string> {
-  const response = await fetch(`${apiUrl}/seller/${access.SELLER_ID}/portal_session/`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${access.SELLER_API_KEY}` },
-  });
-  if (!response.ok) throw new Error(`creating the seller's link failed with ${response.status}`);
-  return ((await response.json()) as { data: { url: string } }).data.url;
-}
-
 /**
  * Creates an order to try the checkout with.
  * @param shopUrl of the shop that its customer returns to and that receives its webhooks
  * @returns the order's `order_url`
  */
-export async function demoOrder(apiUrl: string, access: DemoAccess, shopUrl: string): Promise<string> {
-  const response = await fetch(`${apiUrl}/seller/${access.SELLER_ID}/order/`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${access.SELLER_API_KEY}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      data: { amount: 1234.5, reference: `demo-${randomBytes(4).toString('hex')}`, webhook_url: `${shopUrl}/webhook` },
-    }),
-  });
-  if (!response.ok) throw new Error(`creating the demo order failed with ${response.status}: ${await response.text()}`);
-  const { data } = (await response.json()) as { data: { order_url: string } };
-  return data.order_url;
+export async function demoOrder(orders: OrderServiceClient, shopUrl: string): Promise<string> {
+  const reference = `demo-${randomBytes(4).toString('hex')}`;
+  return (await orders.create({ amount: 1234.5, reference, webhook_url: `${shopUrl}/webhook` })).order_url;
 }

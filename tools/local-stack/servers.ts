@@ -13,7 +13,6 @@ import { startTemporal } from './temporal-server';
 
 /** What the service needs to start. Can be sent to another process as JSON. */
 export interface Servers {
-  /** The port of the API. */
   port: number;
   databaseUrl: string;
   /** Undefined if the environment names a Temporal server. */

@@ -1,5 +1,6 @@
 import '../../src/telemetry/tracing';
 import path from 'node:path';
+import { createClient } from 'order-service-client';
 import { loadConfig, loadEncryptionConfig, type Config } from '../../src/config';
 import { migrate } from '../../src/db/migrations';
 import { createPool } from '../../src/db/pool';
@@ -14,7 +15,7 @@ import { installTemporalRuntime } from '../../src/temporal/runtime';
 import { ensureNamespace } from '../../src/temporal/server';
 import { startWorker } from '../../src/worker';
 import { announcement } from './announcement';
-import { demoOrder, demoPortalLink, demoSeller, writeEnv, type DemoAccess } from './demo';
+import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';
 import { DATA_DIR, keepPort } from './running';
 import { SHOP_PORT, serveShop } from './serve-shop';
 import { OWN_SETTINGS, START_OVER, type Servers, type Started, withRecoveryHint } from './servers';
@@ -65,11 +66,16 @@ export async function startService(servers: Servers, started: Started): Promise<
     METRICS_URL: `http://${config.metricsAddress ?? ''}/metrics`,
   };
   await writeEnv(DEMO_ENV, addresses);
+  const orders = createClient({ baseUrl: ordersUrl, apiKey: access.SELLER_API_KEY, sellerId: access.SELLER_ID });
   // The developer's own settings can make this order invalid.
   const apiUrl = `${ordersUrl}${config.api.basePaths[0] ?? ''}`;
-  const orderUrl = await demoOrder(apiUrl, access, shopUrl).catch((error: unknown) => String(error));
-  const sellerUrl = await demoPortalLink(apiUrl, access).catch((error: unknown) => String(error));
-  started(await serveShop(shopUrl, addresses));
+  const orderUrl = await demoOrder(orders, shopUrl).catch((error: unknown) => String(error));
+  // As the shop's back office asks for it.
+  const sellerUrl = await orders.createPortalSession().then(
+    ({ url }) => url,
+    (error: unknown) => String(error),
+  );
+  started(await serveShop(shopUrl, orders, access.WEBHOOK_SECRET));
   const live = { lender: lendersOf(config).live, bank: paymentProvidersOf(config, worker.db).live };
   console.log(
     announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, sellerUrl, shopUrl, live }),

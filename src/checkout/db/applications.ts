@@ -69,7 +69,7 @@ export async function upsertPaymentTerm(db: DbClient, orderId: string, paymentTe
 }
 
 /** An application to pay later, as the customer submits it. */
-interface SubmittedApplication {
+export interface SubmittedApplication {
   applicant: Applicant;
   /** Of the browser that the application will belong to. */
   browserDigest: Buffer;
@@ -171,15 +171,9 @@ export async function recordAgreement(
   return rowCount === 1;
 }
 
-/** The browser that an order's application belongs to. */
-interface ApplicantBrowser {
-  orderId: string;
-  browserDigest: Buffer;
-}
-
-/** Returns the browser of the application for a pay link, or undefined if there is none. */
-export async function findApplicant(db: DbClient, payLinkId: string): Promise<ApplicantBrowser | undefined> {
-  const { rows } = await db.query<ApplicantBrowser>({
+/** Returns the browser that the application for a pay link belongs to, or undefined if there is none. */
+export async function findApplicant(db: DbClient, payLinkId: string) {
+  const { rows } = await db.query<{ orderId: string; browserDigest: Buffer }>({
     name: 'find_applicant',
     text: `select o.id as "orderId", a.browser_digest as "browserDigest"
            from checkout_order o join application a on a.order_id = o.id

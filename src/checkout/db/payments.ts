@@ -113,7 +113,6 @@ export async function closePaidPayment(db: DbClient, orderId: string): Promise<v
   );
 }
 
-/** Reads the recorded status of a payment. */
 export async function findPaymentStatus(db: DbClient, paymentId: string): Promise<PaymentStatus | undefined> {
   const { rows } = await db.query<{ status: PaymentStatus }>('select status from payment where id = $1', [paymentId]);
   return rows[0]?.status;

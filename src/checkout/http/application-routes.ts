@@ -18,11 +18,13 @@ import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, toFormValues, validateForm } from '../domain/application-form';
 import { notFound } from '../order-core';
 import { type CheckoutState, checkoutState } from '../domain/checkout-state';
-import * as pages from './order-pages';
-import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from '../pages/agreement';
+import { NOT_USED, formViewOf } from './order-pages';
+import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED, agreementPage } from '../pages/agreement';
 import { sandboxLenderPage } from '../pages/action-required';
-import { lenderRedirectPage } from '../pages/paying';
-import { REPLACES } from '../pages/details';
+import { bankPage } from '../pages/bank';
+import { choicePage } from '../pages/choice';
+import { leavingPage } from '../pages/paying';
+import { REPLACES, detailsPage } from '../pages/details';
 import { PAYMENT_TERM } from '../pages/form';
 import { SERVICE_UNAVAILABLE } from '../pages/error-page';
 import type { RouteTools } from './read-request';
@@ -48,7 +50,6 @@ export function addApplicationRoutes(router: Router<State>, tools: RouteTools): 
   });
 }
 
-/** The customer chooses how to pay. */
 async function submitChoice(tools: RouteTools, ctx: Context): Promise<void> {
   const { deps, identity, readForm, readLatest, redirect } = tools;
   const { checkout, fields } = await readForm(ctx);
@@ -57,11 +58,11 @@ async function submitChoice(tools: RouteTools, ctx: Context): Promise<void> {
   const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
   if (!CHOICE_STATES.includes(state) || isHidden) {
     const isUsed = !isHidden && term === checkout.application?.paymentTerm;
-    redirect(ctx, checkout, isUsed ? '' : pages.NOT_USED);
+    redirect(ctx, checkout, isUsed ? '' : NOT_USED);
     return;
   }
   if (term === undefined) {
-    sendPage(ctx, await pages.choice(tools, ctx, checkout, true));
+    sendPage(ctx, choicePage(await formViewOf(tools, ctx, checkout), true));
     return;
   }
   await choosePaymentTerm(deps, checkout, term);
@@ -73,13 +74,12 @@ async function submitChoice(tools: RouteTools, ctx: Context): Promise<void> {
   // A redirect would lose what the customer has typed.
   const latest = await readLatest(checkout.order);
   const latestState = checkoutState(latest);
-  if (latestState === 'bank') sendPage(ctx, await pages.banks(tools, ctx, latest, typed));
+  if (latestState === 'bank') sendPage(ctx, bankPage(await formViewOf(tools, ctx, latest), typed));
   else if (latestState === 'details' || latestState === 'retry')
-    sendPage(ctx, await pages.details(tools, ctx, latest, { values: typed }));
+    sendPage(ctx, detailsPage(await formViewOf(tools, ctx, latest), { values: typed }));
   else redirect(ctx, checkout);
 }
 
-/** The customer applies to pay later. */
 async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<void> {
   const { deps, identity, readForm, readLatest, redirect } = tools;
   const { checkout, fields, browserSecret } = await readForm(ctx);
@@ -87,7 +87,7 @@ async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<v
   const result = validateForm(values);
   if (canApply(identity, ctx, checkout)) {
     if ('errors' in result) {
-      sendPage(ctx, await pages.details(tools, ctx, checkout, { values, errors: result.errors }));
+      sendPage(ctx, detailsPage(await formViewOf(tools, ctx, checkout), { values, errors: result.errors }));
       return;
     }
     try {
@@ -95,13 +95,14 @@ async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<v
       await submitApplication(deps, checkout, {
         applicant: result.applicant,
         browserDigest: identity.digestOf(browserSecret, checkout),
-        replaces: applicationId(fields[REPLACES]),
+        // Postgres does not take every text.
+        replaces: isUuid(fields[REPLACES]) ? fields[REPLACES] : undefined,
       });
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
+      if (!isDatabaseUnavailable(error) && !isProblem(error, 'service_unavailable')) throw error;
       // Keeps the customer's answers, which a general error page would lose.
-      const alert = { status: 503, text: SERVICE_UNAVAILABLE.text };
-      sendPage(ctx, await pages.details(tools, ctx, checkout, { values, errors: {}, alert }));
+      const unavailable = SERVICE_UNAVAILABLE.text;
+      sendPage(ctx, detailsPage(await formViewOf(tools, ctx, checkout), { values, unavailable }));
       return;
     }
     await waitForDecision(readLatest, checkout);
@@ -113,7 +114,7 @@ async function submitApplicationForm(tools: RouteTools, ctx: Context): Promise<v
     'applicant' in result &&
     isDeepStrictEqual(result.applicant, latest.application?.submitted?.applicant);
   const leaves = isUsed && checkoutState(latest) === 'action-required';
-  redirect(ctx, checkout, leaves ? 'lender/' : isUsed ? '' : pages.NOT_USED);
+  redirect(ctx, checkout, leaves ? 'lender/' : isUsed ? '' : NOT_USED);
 }
 
 /** Takes the customer to the page of the lender where an action is required. */
@@ -125,7 +126,7 @@ async function showLender(
   const { actionUrl } = checkout.application ?? {};
   const isRequired = checkoutState(checkout) === 'action-required' && identity.isApplicant(ctx, checkout);
   if (isRequired && actionUrl)
-    sendPage(ctx, lenderRedirectPage(providerDetailsOf(checkout.order).lenderName, actionUrl));
+    sendPage(ctx, leavingPage(providerDetailsOf(checkout.order).lenderName, actionUrl, 'Your application'));
   else redirect(ctx, checkout);
 }
 
@@ -138,7 +139,6 @@ async function withdraw({ deps, identity, readForm, redirect }: RouteTools, ctx:
   redirect(ctx, checkout);
 }
 
-/** The customer agrees to the lender's offer. */
 async function agree(tools: RouteTools, ctx: Context): Promise<void> {
   const { deps, identity, readForm, readLatest, redirect } = tools;
   const { checkout, fields } = await readForm(ctx);
@@ -149,7 +149,7 @@ async function agree(tools: RouteTools, ctx: Context): Promise<void> {
   const now = new Date();
   const error = checkoutState(checkout) === 'agreement' ? agreementError(fields, now) : undefined;
   if (error !== undefined) {
-    sendPage(ctx, await pages.agreement(tools, ctx, checkout, error));
+    sendPage(ctx, agreementPage(await formViewOf(tools, ctx, checkout), error));
     return;
   }
   await agreeToOffer(deps, checkout, identity.digestsOf(ctx, checkout), now);
@@ -157,19 +157,9 @@ async function agree(tools: RouteTools, ctx: Context): Promise<void> {
   redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
 }
 
-/** @returns undefined if the text is no id: Postgres does not take every text */
-function applicationId(text = ''): string | undefined {
-  return isUuid(text) ? text : undefined;
-}
-
-/** True if the form of the requesting browser may submit an application. */
 function canApply(identity: ApplicantIdentity, ctx: Context, checkout: Checkout): boolean {
   const state = checkoutState(checkout);
   return state === 'details' || (state === 'retry' && identity.isApplicant(ctx, checkout));
-}
-
-function isUnavailable(error: unknown): boolean {
-  return isDatabaseUnavailable(error) || isProblem(error, 'service_unavailable');
 }
 
 /** Waits for the lender's answer, unless it takes longer than customers should wait for a page. */

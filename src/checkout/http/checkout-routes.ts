@@ -9,7 +9,8 @@ import { notFound } from '../order-core';
 import { addApplicationRoutes, waitForDecision } from './application-routes';
 import { addContinueRoutes } from './continue-routes';
 import { addPaymentRoutes } from './payment-routes';
-import * as pages from './order-pages';
+import { current, viewOf } from './order-pages';
+import { redirectPage } from '../pages/complete';
 import type { RouteTools } from './read-request';
 import { sendPage } from './send-page';
 
@@ -24,7 +25,7 @@ export function checkoutRoutes(tools: RouteTools): Router<State> {
 
   router.get('/', async (ctx) => {
     const checkout = await loadCheckout(ctx);
-    sendPage(ctx, await pages.current(tools, ctx, checkout));
+    sendPage(ctx, await current(tools, ctx, checkout));
   });
 
   /** Asks the lender or the bank now, instead of when the checkout's workflow does. */
@@ -46,7 +47,7 @@ export function checkoutRoutes(tools: RouteTools): Router<State> {
     const isApplicant = identity.isApplicant(ctx, checkout);
     const hasAsked = isApplicant && (await askNow(checkout));
     const latest = hasAsked ? await readLatest(checkout.order) : checkout;
-    if (latest.order.status === 'SUCCESSFUL' && isApplicant) sendPage(ctx, pages.complete(tools, latest));
+    if (latest.order.status === 'SUCCESSFUL' && isApplicant) sendPage(ctx, redirectPage(viewOf(tools, ctx, latest)));
     else redirect(ctx, checkout);
   });
   // Some banks return by a form, to which browsers add no cookie of ours. They add it to the GET that follows.

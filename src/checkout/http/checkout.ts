@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { Problem } from '../../contracts/problem';
+import type { ProblemCode } from '../../contracts/problem-table';
 import { isDatabaseUnavailable } from '../../db/database-errors';
 import { isUuid } from '../../domain/text';
 import type { MailAccounts } from '../../mail/mailer';
@@ -71,19 +72,14 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> & { 
   const serve = async (ctx: Context): Promise<void> => {
     await routes(ctx, () => {
       const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
-      throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
+      if (allowed.length === 0) throw new PageNotFound('not_found');
+      throw new Problem('method_not_allowed', undefined, { headers: { Allow: allowed.join(', ') } });
     });
   };
 
   /** Customers with a valid pay link are never refused for the mistakes of others at their address. */
   async function countMistake(ctx: Context, error: unknown): Promise<never> {
-    const isMistake = [
-      errors.ORDER_NOT_FOUND,
-      errors.PAGE_NOT_FOUND,
-      errors.METHOD_NOT_ALLOWED,
-      errors.TOO_MANY_REQUESTS,
-    ].includes(errorPageFor(error));
-    if (isMistake) await limits.countAddress(ctx);
+    if (error instanceof Problem && MISTAKES.includes(error.code)) await limits.countAddress(ctx);
     throw error;
   }
 
@@ -111,7 +107,6 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> & { 
         log.error({ err: error instanceof Problem ? (error.cause ?? error) : error }, 'checkout request failed');
       }
       if (error instanceof Problem) ctx.set(error.headers);
-      if (error instanceof MethodNotAllowedError) ctx.set('Allow', error.allowed.join(', '));
       sendPage(ctx, errors.errorPage(page, ctx.state.layout?.path));
     }
   };
@@ -119,16 +114,12 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> & { 
   return Object.assign(handle, { router });
 }
 
-class PageNotFoundError extends Error {}
-class MethodNotAllowedError extends Error {
-  constructor(readonly allowed: readonly string[]) {
-    super();
-  }
-}
+const MISTAKES: readonly ProblemCode[] = ['not_found', 'method_not_allowed', 'rate_limited'];
+
+class PageNotFound extends Problem {}
 
 function errorPageFor(error: unknown): ErrorPage {
-  if (error instanceof PageNotFoundError) return errors.PAGE_NOT_FOUND;
-  if (error instanceof MethodNotAllowedError) return errors.METHOD_NOT_ALLOWED;
+  if (error instanceof PageNotFound) return errors.PAGE_NOT_FOUND;
   if (error instanceof CsrfError) return errors.SESSION_EXPIRED;
   if (error instanceof FormBodyError) return error.isTooLarge ? errors.FORM_TOO_LARGE : errors.FORM_UNREADABLE;
   if (error instanceof NoProviderError) return errors.NO_PROVIDER;
@@ -136,6 +127,7 @@ function errorPageFor(error: unknown): ErrorPage {
   if (isDatabaseUnavailable(error)) return errors.SERVICE_UNAVAILABLE;
   const code = error instanceof Problem ? error.code : undefined;
   if (code === 'not_found') return errors.ORDER_NOT_FOUND;
+  if (code === 'method_not_allowed') return errors.METHOD_NOT_ALLOWED;
   if (code === 'rate_limited') return errors.TOO_MANY_REQUESTS;
   return code === 'service_unavailable' ? errors.SERVICE_UNAVAILABLE : errors.INTERNAL_ERROR;
 }

@@ -1,10 +1,10 @@
 import type Router from '@koa/router';
 import { moveApplication } from '../db/mails';
 import { findLink } from '../mail/continue-link';
-import { LINK_USED, TOO_MANY_LINKS } from '../pages/other-browser';
+import { LINK_USED, TOO_MANY_LINKS, continueHerePage } from '../pages/other-browser';
 import { requestLink } from '../use-cases/application';
 import type { Context, State } from './context';
-import * as pages from './order-pages';
+import { LINK_SENT, formViewOf, mailTo, otherBrowser } from './order-pages';
 import type { RouteTools } from './read-request';
 import { sendPage } from './send-page';
 
@@ -16,20 +16,21 @@ export function addContinueRoutes(router: Router<State>, tools: RouteTools): voi
 
   router.post('/continue', async (ctx) => {
     const { checkout } = await readForm(ctx);
-    const canMail = !identity.isApplicant(ctx, checkout) && pages.mailTo(tools, checkout) !== undefined;
+    const canMail = !identity.isApplicant(ctx, checkout) && mailTo(tools, checkout) !== undefined;
     const isRequested = canMail && (await requestLink(deps, checkout.order));
-    const refused = canMail && !isRequested && (await pages.otherBrowser(tools, ctx, checkout, TOO_MANY_LINKS));
+    const refused = canMail && !isRequested && (await otherBrowser(tools, ctx, checkout, TOO_MANY_LINKS));
     if (refused) sendPage(ctx, refused);
-    else redirect(ctx, checkout, isRequested ? `?message=${pages.LINK_SENT}` : '');
+    else redirect(ctx, checkout, isRequested ? `?message=${LINK_SENT}` : '');
   });
 
   router.get('/continue/:token', async (ctx) => {
     const checkout = await loadCheckout(ctx);
     const isOpen = findLink(await readSecret(), checkout.application, tokenOf(ctx)) !== undefined;
-    const shown = isOpen
-      ? pages.continueHere(tools, ctx, checkout, tokenOf(ctx))
-      : pages.otherBrowser(tools, ctx, checkout, LINK_USED);
-    const page = identity.isApplicant(ctx, checkout) ? undefined : await shown;
+    const shown = async () =>
+      isOpen
+        ? continueHerePage(await formViewOf(tools, ctx, checkout), tokenOf(ctx))
+        : otherBrowser(tools, ctx, checkout, LINK_USED);
+    const page = identity.isApplicant(ctx, checkout) ? undefined : await shown();
     if (page) sendPage(ctx, page);
     else redirect(ctx, checkout);
   });
@@ -44,9 +45,7 @@ export function addContinueRoutes(router: Router<State>, tools: RouteTools): voi
     if (isMoved) deps.log.info({ order_id: order.id }, 'application moved to another browser');
     // Read again, because a double click uses the link twice.
     const latest = await readLatest(order);
-    const page = identity.isApplicant(ctx, latest)
-      ? undefined
-      : await pages.otherBrowser(tools, ctx, latest, LINK_USED);
+    const page = await otherBrowser(tools, ctx, latest, LINK_USED);
     if (page) sendPage(ctx, page);
     else redirect(ctx, checkout);
   });

@@ -4,10 +4,10 @@ import { toFormValues } from '../domain/application-form';
 import { cancelPayment, createPayment, startAtBank } from '../use-cases/customer-payments';
 import { ensurePaymentTerm } from '../use-cases/application';
 import { checkoutState } from '../domain/checkout-state';
-import { BANK } from '../pages/bank';
-import { PAYMENT, bankRedirectPage } from '../pages/paying';
+import { BANK, bankPage } from '../pages/bank';
+import { PAYMENT, leavingPage } from '../pages/paying';
 import { bankName, banksOf } from '../pages/provider-details';
-import * as pages from './order-pages';
+import { formViewOf } from './order-pages';
 import type { RouteTools } from './read-request';
 import { sendPage } from './send-page';
 
@@ -22,7 +22,7 @@ export function addPaymentRoutes(router: Router<State>, tools: RouteTools): void
     if ((state === 'bank' || state === 'pay-now-offered') && !isHidden) {
       const bank = banksOf(providerDetailsOf(checkout.order)).find(({ id }) => id === fields[BANK]);
       if (!bank) {
-        sendPage(ctx, await pages.banks(tools, ctx, checkout, toFormValues(fields), true));
+        sendPage(ctx, bankPage(await formViewOf(tools, ctx, checkout), toFormValues(fields), true));
         return;
       }
       await ensurePaymentTerm(deps, checkout, 'PAY_NOW');
@@ -46,7 +46,7 @@ export function addPaymentRoutes(router: Router<State>, tools: RouteTools): void
     }
     const name = bankName(providerDetailsOf(order), payment.bank);
     const returnUrl = `${deps.checkoutBaseUrl}/pay/${order.payLinkId}/return/`;
-    sendPage(ctx, bankRedirectPage(name, await startAtBank(deps, payment, checkout, returnUrl)));
+    sendPage(ctx, leavingPage(name, await startAtBank(deps, payment, checkout, returnUrl), 'Your payment'));
   });
 
   router.post('/payment/cancel', async (ctx) => {

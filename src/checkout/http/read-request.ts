@@ -13,7 +13,6 @@ import { createPageReads } from './page-reads';
 import type { ProviderDetailsOf } from '../pages/provider-details';
 
 export interface PayLinkLimits {
-  /** The network that the request comes from. */
   networkOf: (ctx: Context) => string;
   /**
    * Counts a request against the limits of its pay link.
@@ -42,14 +41,6 @@ export interface PageParts {
 
 /** What a pay link belongs to. */
 type PayLink = Pick<Order, 'payLinkId' | 'sellerId'>;
-
-/** A form of one of our pages, and the order that it belongs to. */
-interface SubmittedForm {
-  checkout: Checkout;
-  fields: Record<string, string>;
-  /** The secret of the browser that the form was rendered for. */
-  browserSecret: string;
-}
 
 export type RouteTools = ReturnType<typeof createRouteTools>;
 
@@ -82,13 +73,10 @@ export function createRouteTools(parts: PageParts) {
 
   /** Prepares what was read for the pages. */
   function prepare(ctx: Context, checkout: Checkout): Checkout {
-    ctx.state.orderId = checkout.order.id;
-    setLayout(ctx, checkout);
-    return checkout;
-  }
-
-  function setLayout(ctx: Context, { order, branding }: Checkout): void {
+    const { order, branding } = checkout;
+    ctx.state.orderId = order.id;
     ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
+    return checkout;
   }
 
   /**
@@ -102,10 +90,11 @@ export function createRouteTools(parts: PageParts) {
   /**
    * Finds the pay link before it reads the body, so that a request without a valid one costs no memory. Reads the order
    * afterwards: while a browser withholds the body, another one can change the order.
+   * @returns the order, the form's fields, and the secret of the browser that it was rendered for
    * @throws CsrfError
    * @throws FormBodyError
    */
-  async function readForm(ctx: Context): Promise<SubmittedForm> {
+  async function readForm(ctx: Context) {
     const payLink = await lookUp(ctx, (found) => Promise.resolve(found));
     const form = forms.readVerifiedForm(ctx, payLink.payLinkId);
     await Promise.allSettled([form]);
@@ -117,11 +106,9 @@ export function createRouteTools(parts: PageParts) {
   /** Shows an order's layout around a page that is not one of its own, if there is such an order. */
   async function loadLayout(ctx: Context, payLinkId: string): Promise<void> {
     Object.assign(ctx.params as object, { payLinkId });
-    try {
-      setLayout(ctx, await lookUp(ctx, (found) => readCheckout(deps, found.payLinkId)));
-    } catch (error) {
+    await loadCheckout(ctx).catch((error: unknown) => {
       if (!isProblem(error, 'not_found')) throw error;
-    }
+    });
   }
 
   /** @param suffix is added to the path of the order's page */

@@ -1,19 +1,14 @@
-import { type Html, html } from '../../html/html';
+import { html } from '../../html/html';
 import type { Page } from './layout';
-import type { ProviderDetails } from './provider-details';
-import { type AutoUpdate, autoUpdate } from './waiting';
-
-interface ActionOptions {
-  providerDetails: ProviderDetails;
-  update: AutoUpdate;
-  /** How the customer opens the page on another device. */
-  elsewhere: Html | undefined;
-}
+import type { View } from './view';
+import { autoUpdate } from './waiting';
 
 /** The customer has to act on a page of the lender before it decides. */
-export function actionRequiredPage({ providerDetails: { lenderName }, update, elsewhere }: ActionOptions): Page {
+export function actionRequiredPage(view: View): Page {
+  const { application, providerDetails, path, now, elsewhere } = view;
+  const { lenderName } = providerDetails;
   const title = `Continue at ${lenderName}`;
-  const { refresh, note } = autoUpdate(update);
+  const { refresh, note } = autoUpdate(view, `${path}/`, now.getTime() - (application?.submitted?.at.getTime() ?? 0));
   return {
     title,
     step: 'Your application',
@@ -23,7 +18,7 @@ export function actionRequiredPage({ providerDetails: { lenderName }, update, el
         ${lenderName} needs one more step from you before it decides, for example to confirm your identity. You come
         back here afterwards.
       </p>
-      <a class="button" href="${update.path}/lender/">Continue to ${lenderName}</a>
+      <a class="button" href="${path}/lender/">Continue to ${lenderName}</a>
       ${note} ${elsewhere}`,
   };
 }

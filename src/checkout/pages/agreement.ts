@@ -1,11 +1,10 @@
-import type { Applicant, Offer } from '../domain/application';
-import type { Order } from '../../domain/order';
+import { type Offer, offerOf } from '../domain/application';
 import { formatTotal } from './format';
-import { type Html, html } from '../../html/html';
+import { html } from '../../html/html';
 import { type Page, externalLink } from './layout';
-import type { ProviderDetails } from './provider-details';
-import { type FormContext, form } from './form';
+import { form } from './form';
 import { costBox, repaymentSchedule } from './offer';
+import type { FormView } from './view';
 
 export const NOT_AGREED = 'Tick the box to agree to the repayments';
 export const DATES_CHANGED =
@@ -15,21 +14,6 @@ export const DATES_CHANGED =
 export const AGREE = 'agree';
 /** The form field with the date that the shown due dates count from. */
 export const AGREED_ON = 'agreed_on';
-
-interface AgreementOptions extends FormContext {
-  order: Order;
-  providerDetails: ProviderDetails;
-  offer: Offer;
-  /** Undefined once the applicant's data is deleted. */
-  applicant: Applicant | undefined;
-  /** The calendar date that the instalments count from. */
-  today: string;
-  error: string | undefined;
-  /** Whom we write to, as in `maskEmail`; undefined if we do not write. */
-  mailTo: string | undefined;
-  /** How the customer opens the page on another device. */
-  elsewhere: Html | undefined;
-}
 
 /** What the customer agrees to, in the customer's words. */
 export function agreementStatement(offer: Offer, lenderName: string, businessName = 'my business'): string {
@@ -42,9 +26,12 @@ export function agreementStatement(offer: Offer, lenderName: string, businessNam
 }
 
 /** The customer agrees to the repayments, which completes the order. All terms come before the box. */
-export function agreementPage(options: AgreementOptions): Page {
-  const { order, providerDetails, offer, applicant, today, error, mailTo } = options;
+export function agreementPage(view: FormView, error?: string): Page {
+  const { order, application, providerDetails, today, mailTo, elsewhere } = view;
   const { lenderName, creditAgreementUrl } = providerDetails;
+  const offer = offerOf(application);
+  // Undefined once the applicant's data is deleted.
+  const applicant = application?.submitted?.applicant;
   const title = 'You are approved';
   return {
     status: error === undefined ? 200 : 422,
@@ -67,7 +54,7 @@ export function agreementPage(options: AgreementOptions): Page {
         happens if one is late, and how to repay early. You must be allowed to borrow on behalf of your business.
       </p>
       ${form(
-        options,
+        view,
         'confirmation',
         html`<input type="hidden" name="${AGREED_ON}" value="${today}" />
           ${error !== undefined && html`<p class="error" id="not-agreed">${error}</p>`}
@@ -88,6 +75,6 @@ export function agreementPage(options: AgreementOptions): Page {
         You can read your repayments at this link afterwards.
         ${mailTo !== undefined && `We also email them to ${mailTo}.`}
       </p>
-      ${options.elsewhere}`,
+      ${elsewhere}`,
   };
 }

@@ -1,12 +1,12 @@
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
+import type { DeclineCode } from '../domain/application';
 import type { Checkout } from '../domain/checkout';
 import type { ClosedState } from '../domain/checkout-state';
 import { formatDateTime } from './format';
 import { html } from '../../html/html';
 import { type Page, wayBack } from './layout';
 import type { ProviderDetails } from './provider-details';
-import { declineReason } from './pay-now-offered';
 
 interface Message {
   title: string;
@@ -57,6 +57,17 @@ const MESSAGES: Record<
     sentences: [`You cannot complete it on this page. Contact ${order.sellerName} to find out what to do next.`],
   }),
 };
+
+export function declineReason(code: DeclineCode, lenderName: string): string {
+  switch (code) {
+    case 'affordability':
+      return `Based on the turnover that you entered, ${lenderName} cannot offer Pay later for this amount.`;
+    case 'credit_check':
+      return `${lenderName} checked the details that you entered and could not approve your business this time.`;
+    case 'other':
+      return `${lenderName} could not approve this order.`;
+  }
+}
 
 /** Why there is nothing to do, where the customer's money is, and what the customer can do next. */
 export function closedMessage(state: ClosedState, checkout: Checkout, providerDetails: ProviderDetails): Message {

@@ -5,8 +5,9 @@ import type { Checkout } from '../domain/checkout';
 import { PAYMENT_TERM_LABELS, formatDateTime } from './format';
 import { type Html, html, row } from '../../html/html';
 import { type Page, externalLink } from './layout';
-import { type ProviderDetails, bankName } from './provider-details';
+import { bankName } from './provider-details';
 import { repaymentSchedule } from './offer';
+import type { View } from './view';
 
 /**
  * How long the page of a new order is visible before it continues to the shop. A repayment schedule takes longer to
@@ -14,25 +15,19 @@ import { repaymentSchedule } from './offer';
  */
 const REDIRECT_SECONDS = { withoutSchedule: 4, withSchedule: 15 };
 
-interface CompleteOptions {
-  checkout: Checkout;
-  providerDetails: ProviderDetails;
-  /** How the customer opens the page on another device. */
-  elsewhere: Html | undefined;
-  /** When the page continues to the shop. Both notes about printing are then left out. */
-  redirect?: { afterSeconds: number; note: Html };
-}
-
-/** The receipt. */
-export function completePage({ checkout, providerDetails, elsewhere, redirect }: CompleteOptions): Page {
-  const { order, application, payment } = checkout;
+/**
+ * The receipt.
+ * @param leaving states that the page continues to the shop. The notes about keeping the page are then left out
+ */
+export function completePage(view: View, leaving?: Html): Page {
+  const { order, application, payment, providerDetails, elsewhere } = view;
   const { lenderName, creditAgreementUrl } = providerDetails;
   const completedAt = order.changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   const bank = payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;
   // If the order was completed in another way, nobody used the payment method that was chosen.
   const paymentTerm = bank !== undefined ? 'PAY_NOW' : application?.agreedAt ? 'PAY_LATER' : undefined;
   const provider = paymentTerm === 'PAY_LATER' ? lenderName : bank;
-  const agreedAt = repaymentsAgreedAt(checkout);
+  const agreedAt = repaymentsAgreedAt(view);
   const offer = offerOf(application);
   const title = 'Your order is complete';
   return {
@@ -40,7 +35,7 @@ export function completePage({ checkout, providerDetails, elsewhere, redirect }:
     paymentTerm,
     content: html`<p class="icon success" aria-hidden="true">✓</p>
       <h1>${title}</h1>
-      ${redirect?.note}
+      ${leaving}
       <p>
         Thank you. ${order.sellerName} has your order of ${formatPence(order.amountPence)}.
         ${bank !== undefined && `${bank} paid it from your account.`}
@@ -60,7 +55,7 @@ export function completePage({ checkout, providerDetails, elsewhere, redirect }:
       }
       <a class="button" href="${order.redirectUrl}">Return to ${order.sellerName}</a>
       ${
-        !redirect &&
+        !leaving &&
         html`<p class="note no-print">
             You can print or save this page for your records. It stays available at this link.
           </p>
@@ -78,16 +73,13 @@ export function repaymentsAgreedAt({ application }: Checkout): Date | null {
 }
 
 /** The page right after the order is completed. It continues to the shop after a moment. */
-export function redirectPage(options: CompleteOptions, path: string): Page {
-  const { order } = options.checkout;
-  const afterSeconds = REDIRECT_SECONDS[repaymentsAgreedAt(options.checkout) ? 'withSchedule' : 'withoutSchedule'];
+export function redirectPage(view: View): Page {
+  const { order, path } = view;
+  const afterSeconds = REDIRECT_SECONDS[repaymentsAgreedAt(view) ? 'withSchedule' : 'withoutSchedule'];
   // Announced first, so that nobody is taken away in the middle of reading (WCAG 2.2, 2.2.1).
   const note = html`<p class="message">
     This page takes you back to ${order.sellerName} in a moment. <a href="${path}/">Stay on this page</a>
   </p>`;
   // Not an HTTP redirect of the form: `form-action` also applies to the redirects of the seller's site that follow.
-  return {
-    ...completePage({ ...options, redirect: { afterSeconds, note } }),
-    refresh: { afterSeconds, url: order.redirectUrl },
-  };
+  return { ...completePage(view, note), refresh: { afterSeconds, url: order.redirectUrl } };
 }

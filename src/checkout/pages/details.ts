@@ -1,13 +1,12 @@
-import type { Offer } from '../domain/application';
-import type { Order } from '../../domain/order';
 import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../sandbox/test-customers';
-import type { FormErrors, FormValues } from '../domain/application-form';
+import { type FormErrors, type FormValues, EMPTY_FORM, toTypedValues } from '../domain/application-form';
+import { checkoutState } from '../domain/checkout-state';
 import { describePayments } from './format';
 import { type Html, html } from '../../html/html';
 import { type Page, externalLink } from './layout';
-import type { ProviderDetails } from './provider-details';
 import { costBox } from './offer';
-import { type FormContext, form, switchButton } from './form';
+import { form, switchButton, withdrawForm } from './form';
+import type { FormView } from './view';
 
 interface Field {
   label: string;
@@ -38,39 +37,27 @@ const FIELDS: Record<keyof FormValues, Field> = {
 
 const TITLE = 'About your business';
 
-export interface DetailsOptions extends FormContext {
-  order: Order;
-  providerDetails: ProviderDetails;
-  /** The repayments that an approved customer is offered; undefined if the lender quotes none. */
-  quote: Offer | undefined;
-  /** The calendar date that the repayments count from. */
-  today: string;
+/** A form that was sent. */
+interface SentForm {
   values: FormValues;
   errors: FormErrors;
-  /** Why the application could not be submitted or processed. */
-  alert?: FormAlert;
-  /** The id of the application that the lender could not process; undefined for the first one. */
-  replaces: string | undefined;
-  /** How the customer ends the order; undefined if leaving the page is enough. */
-  withdraw: Html | undefined;
-  retentionDays: number;
-  /** How the customer opens the page on another device. */
-  elsewhere: Html | undefined;
-}
-
-/** An error of the whole form. */
-export interface FormAlert {
-  status: number;
-  text: string;
+  /** Why the application could not be submitted. */
+  unavailable: string;
 }
 
 /** The form field with the id of the application that the new one replaces; empty for the first one. */
 export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
-export function detailsPage(options: DetailsOptions): Page {
-  const { order, quote, today, values, errors, alert, replaces, withdraw, retentionDays, elsewhere } = options;
-  const { lenderName, privacyUrl } = options.providerDetails;
+export function detailsPage(view: FormView, sent: Partial<SentForm> = {}): Page {
+  const { order, providerDetails, today, retentionDays, elsewhere } = view;
+  const { lenderName, privacyUrl } = providerDetails;
+  const quote = providerDetails.quote(order, today);
+  // The application that the lender could not process.
+  const failed = checkoutState(view) === 'retry' ? view.application : undefined;
+  const stored = failed?.submitted ? toTypedValues(failed.submitted.applicant) : EMPTY_FORM;
+  const { values = stored, errors = {}, unavailable } = sent;
+  const alert = unavailable ?? (failed && !sent.errors ? notProcessed(lenderName) : undefined);
   const names = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = names.flatMap((field) => {
     const message = errors[field];
@@ -78,28 +65,33 @@ export function detailsPage(options: DetailsOptions): Page {
   });
   const fields = names.map((name) => input(name, values[name], errors[name], fieldErrors[0]?.field === name));
   return {
-    status: alert?.status ?? (fieldErrors.length > 0 ? 422 : 200),
+    status: unavailable !== undefined ? 503 : fieldErrors.length > 0 ? 422 : 200,
     title: TITLE,
     step: 'Your application',
-    errors: [...(alert ? [{ message: alert.text }] : []), ...fieldErrors],
+    errors: [...(alert === undefined ? [] : [{ message: alert }]), ...fieldErrors],
     content: html`<h1>${TITLE}</h1>
       <p>Payment method: Pay later${quote && `, ${describePayments(quote)}`}.</p>
       ${order.sandbox && testCustomers()}
       ${form(
-        options,
+        view,
         'application',
-        html`<input type="hidden" name="${REPLACES}" value="${replaces}" /> ${fields}
+        html`<input type="hidden" name="${REPLACES}" value="${failed?.id}" /> ${fields}
           <p class="note">
             ${lenderName} uses these details to make its decision. They are used for nothing else, are not shown to
             ${order.sellerName}, and are deleted ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your
             order ends. ${externalLink(privacyUrl, 'How your data is used')}
           </p>
           <button>Submit application</button>
-          ${order.allowedPaymentTerms.includes('PAY_NOW') && switchButton(options, 'PAY_NOW')}`,
+          ${order.allowedPaymentTerms.includes('PAY_NOW') && switchButton(view, 'PAY_NOW')}`,
       )}
-      ${quote && costBox(order, quote, today, `Cost of Pay later with ${lenderName}`)} ${elsewhere} ${withdraw}`,
+      ${quote && costBox(order, quote, today, `Cost of Pay later with ${lenderName}`)} ${elsewhere}
+      ${failed && withdrawForm(view, order.sellerName, 'failed')}`,
   };
 }
+
+const notProcessed = (lenderName: string): string =>
+  `${lenderName} could not process your application. This is not a decision about you or your business. ` +
+  'Check your details and try again.';
 
 /** Help for whoever tests a sandbox order. */
 function testCustomers(): Html {

@@ -1,17 +1,18 @@
 import { TOKEN_FIELD } from '../../html/forms';
 import type { PaymentTerm } from '../../domain/order';
+import type { LenderDecision } from '../domain/application';
 import type { FormValues } from '../domain/application-form';
 import { PAYMENT_TERM_LABELS } from './format';
 import { type Html, html } from '../../html/html';
 
 export interface FormContext {
-  /** The path of the order's pages. */
+  /** The path of the pages. */
   path: string;
   /** The CSRF token. */
   token: string;
 }
 
-/** @param action what follows the order's path in the path that the form is sent to */
+/** @param action what follows the path of the pages in the path that the form is sent to */
 export function form({ path, token }: FormContext, action: string, content: Html): Html {
   return html`<form method="post" action="${path}/${action}/" novalidate>
     <input type="hidden" name="${TOKEN_FIELD}" value="${token}" />
@@ -27,6 +28,18 @@ export function switchButton({ path }: FormContext, term: PaymentTerm): Html {
   return html`<button class="secondary" formaction="${path}/choice/" name="${PAYMENT_TERM}" value="${term}">
     ${PAYMENT_TERM_LABELS[term]} instead
   </button>`;
+}
+
+/**
+ * Ends an order that the customer could still complete.
+ * @param decision the seller gets its reason
+ */
+export function withdrawForm(context: FormContext, sellerName: string, decision: LenderDecision['kind']): Html {
+  const reason = decision === 'failed' ? 'could not be processed' : 'was not approved';
+  return html`<hr />
+    <h2>Do not want to continue?</h2>
+    <p>End this order. We then tell ${sellerName} that the application ${reason}.</p>
+    ${form(context, 'withdraw', html`<button class="secondary">End this order</button>`)}`;
 }
 
 /** Hidden fields that keep what the customer has typed in the application. */

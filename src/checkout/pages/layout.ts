@@ -124,7 +124,7 @@ function footer({ order, branding, providerDetails }: LayoutContext, page: Page)
   const { contactEmail, helpUrl } = branding;
   const { lenderName, payNow, privacyUrl, termsUrl } = providerDetails;
   const canFinishLater = page.step !== undefined && !page.isCustomerDone;
-  const term = page.paymentTerm ?? (page.step && termOf(page.step));
+  const term = page.paymentTerm ?? (page.step && STEPS[page.step].paymentTerm);
   const terms = term ? [term] : allowedPaymentTerms;
   return html`<footer>
     ${
@@ -148,19 +148,10 @@ function footer({ order, branding, providerDetails }: LayoutContext, page: Page)
   </footer>`;
 }
 
-/** The payment term of a step; undefined for the choice. */
-function termOf(step: Step): PaymentTerm | undefined {
-  return STEPS[step].paymentTerm;
-}
-
-/** The place of a step, from 1, and the number of steps. An order with one payment term has no step for the choice. */
-function placeOf(step: Step, { allowedPaymentTerms }: Order): { number: number; total: number } {
+/** An order with one payment term has no step for the choice. */
+function steps(name: Step, { allowedPaymentTerms }: Order): Html {
   const skipped = allowedPaymentTerms.length === 1 ? 1 : 0;
-  return { number: STEPS[step].number - skipped, total: TOTAL_STEPS - skipped };
-}
-
-function steps(name: Step, order: Order): Html {
-  const { number, total } = placeOf(name, order);
+  const [number, total] = [STEPS[name].number - skipped, TOTAL_STEPS - skipped];
   return html`<progress value="${number}" max="${total}" aria-hidden="true"></progress>
     <p class="step">Step ${number} of ${total}: ${name}</p>`;
 }

@@ -1,11 +1,11 @@
 import { formatPence } from '../../domain/money';
 import { isCurrent } from '../domain/payment';
-import type { Checkout } from '../domain/checkout';
 import type { ApplicantState } from '../domain/checkout-state';
 import { type Html, html } from '../../html/html';
 import { type Page, wayBack } from './layout';
 import { repaymentsAgreedAt } from './complete';
-import { type FormContext, form } from './form';
+import { form } from './form';
+import type { FormView } from './view';
 
 export const TOO_MANY_LINKS = 'Too many links were requested for this order. Use the last one, or try again in an hour';
 export const LINK_USED = 'This link has been used already, or is too old. Request another one';
@@ -64,27 +64,21 @@ const TEXTS: Record<ApplicantState, Texts> = {
   ],
 };
 
-interface OtherBrowserOptions extends FormContext {
-  state: ApplicantState;
-  checkout: Checkout;
-  /** True if we can write to the applicant. */
-  canMail: boolean;
-  /** True if the requested link was just sent. */
-  isSent: boolean;
-  error: string | undefined;
-}
-
 /**
  * What everyone with the pay link may know about another browser's application or payment, and how the applicant
  * continues. Customers who return from their bank in another browser see it too.
+ * @param isSent true if the requested link was just sent
  */
-export function otherBrowserPage(options: OtherBrowserOptions): Page {
-  const { state, checkout, path } = options;
-  const { order, branding, application, payment } = checkout;
+export function otherBrowserPage(
+  state: ApplicantState,
+  view: FormView,
+  { isSent, error: given }: { isSent: boolean; error?: string | undefined },
+): Page {
+  const { order, branding, application, payment, path } = view;
   const [next, title, text] = TEXTS[state];
   const isPayingNow = payment !== undefined && isCurrent(payment.status);
-  const hasRepayments = state === 'complete' && repaymentsAgreedAt(checkout) !== null;
-  const error = next === 'link' || hasRepayments ? options.error : undefined;
+  const hasRepayments = state === 'complete' && repaymentsAgreedAt(view) !== null;
+  const error = next === 'link' || hasRepayments ? given : undefined;
   const isCustomerDone = state === 'confirming' || state === 'completing';
   const back = state === 'complete' ? order.redirectUrl : wayBack(order, branding);
   return {
@@ -103,25 +97,24 @@ export function otherBrowserPage(options: OtherBrowserOptions): Page {
         ${text} ${state === 'paying' && !application?.submitted && 'You can then pay here.'}
       </p>
       ${next === 'wait' && html`<a class="button" href="${path}/">Check again</a>`}
-      ${next === 'link' && howToContinue(options, 'If this is your order')}
+      ${next === 'link' && howToContinue(view, isSent, 'If this is your order')}
       ${
         !isCustomerDone &&
         html`<a class="button ${next !== 'shop' && 'secondary'}" href="${back}">Return to ${order.sellerName}</a>`
       }
-      ${hasRepayments && howToContinue(options, 'If these are your repayments')}`,
+      ${hasRepayments && howToContinue(view, isSent, 'If these are your repayments')}`,
   };
 }
 
-function howToContinue(options: OtherBrowserOptions, heading: string): Html {
-  const { checkout, canMail, isSent } = options;
-  const { sellerName } = checkout.order;
+function howToContinue(view: FormView, isSent: boolean, heading: string): Html {
+  const canMail = view.mailTo !== undefined;
   return html`<h2>${heading}</h2>
     <p>
       Open this link in the browser that you used before, on the same device.
       ${
         canMail
           ? 'To continue here instead, let us email a link to the address in the application.'
-          : `Only that browser can continue. If you no longer have it, contact ${sellerName}.`
+          : `Only that browser can continue. If you no longer have it, contact ${view.order.sellerName}.`
       }
     </p>
     ${
@@ -131,20 +124,20 @@ function howToContinue(options: OtherBrowserOptions, heading: string): Html {
         once.
       </p>`
     }
-    ${canMail && form(options, 'continue', html`<button>Email me a link</button>`)}`;
+    ${canMail && form(view, 'continue', html`<button>Email me a link</button>`)}`;
 }
 
 /** What a link by email opens. A mail scanner opens it too, so that only the button moves the application. */
-export function continueHerePage(context: FormContext, token: string, sellerName: string): Page {
+export function continueHerePage(view: FormView, link: string): Page {
   const title = 'Continue on this device';
   return {
     title,
     content: html`<h1>${title}</h1>
       <p>
-        Your order at ${sellerName} continues in this browser. The browser that you used before can then no longer open
-        it.
+        Your order at ${view.order.sellerName} continues in this browser. The browser that you used before can then no
+        longer open it.
       </p>
-      ${form(context, `continue/${token}`, html`<button>Continue on this device</button>`)}`,
+      ${form(view, `continue/${link}`, html`<button>Continue on this device</button>`)}`,
   };
 }
 

@@ -1,26 +1,20 @@
 import { formatPence } from '../../domain/money';
-import type { Order } from '../../domain/order';
-import { type Html, html } from '../../html/html';
-import type { Page, Step } from './layout';
-import { type FormContext, form } from './form';
-import { type AutoUpdate, autoUpdate } from './waiting';
+import { html } from '../../html/html';
+import type { Page } from './layout';
+import { form } from './form';
+import { bankName } from './provider-details';
+import type { FormView } from './view';
+import { autoUpdate } from './waiting';
 
 /** The form field with the id of the payment to cancel: another tab may have started a further one. */
 export const PAYMENT = 'payment_id';
 
-interface PayingOptions extends FormContext {
-  order: Order;
-  /** The name of the bank. */
-  bank: string;
-  paymentId: string;
-  update: AutoUpdate;
-}
-
 /** The customer has to approve the payment at the bank. */
-export function payingPage(options: PayingOptions): Page {
-  const { order, bank, paymentId, path, update } = options;
+export function payingPage(view: FormView): Page {
+  const { order, payment, providerDetails, path } = view;
+  const bank = bankName(providerDetails, payment?.bank ?? '');
   const title = `Approve the payment at ${bank}`;
-  const { refresh, note } = autoUpdate(update);
+  const { refresh, note } = autoUpdate(view, `${path}/return/`, payment?.ageMs ?? 0);
   return {
     title,
     step: 'Your payment',
@@ -32,9 +26,9 @@ export function payingPage(options: PayingOptions): Page {
       </p>
       <a class="button" href="${path}/bank/">Continue to ${bank}</a>
       ${form(
-        options,
+        view,
         'payment/cancel',
-        html`<input type="hidden" name="${PAYMENT}" value="${paymentId}" />
+        html`<input type="hidden" name="${PAYMENT}" value="${payment?.id}" />
           <button class="secondary">Choose another bank</button>`,
       )}
       <p class="note">
@@ -45,21 +39,17 @@ export function payingPage(options: PayingOptions): Page {
   };
 }
 
-/** Takes the customer to the bank's page. A link, because browsers may not follow a form to another host here. */
-export function bankRedirectPage(bank: string, url: string): Page {
-  return leavingPage(bank, url, 'Your payment', 'You approve the payment there');
-}
+const THERE = { 'Your payment': 'You approve the payment there', 'Your application': 'You do one more step there' };
 
-/** Takes the customer to a page of the lender. */
-export function lenderRedirectPage(lenderName: string, url: string): Page {
-  return leavingPage(lenderName, url, 'Your application', 'You do one more step there');
-}
-
-function leavingPage(name: string, url: string, step: Step, what: string): Page {
+/** Takes the customer to a page of the bank or the lender. A link, because browsers may not follow a form to another host here. */
+export function leavingPage(name: string, url: string, step: keyof typeof THERE): Page {
   const title = `Taking you to ${name}`;
-  const content: Html = html`<p class="icon busy"></p>
-    <h1>${title}</h1>
-    <p>${what}, and come back here afterwards.</p>
-    <a class="button" href="${url}">Continue to ${name}</a>`;
-  return { title, step, refresh: { afterSeconds: 0, url }, content };
+  return {
+    ...{ title, step },
+    refresh: { afterSeconds: 0, url },
+    content: html`<p class="icon busy"></p>
+      <h1>${title}</h1>
+      <p>${THERE[step]}, and come back here afterwards.</p>
+      <a class="button" href="${url}">Continue to ${name}</a>`,
+  };
 }

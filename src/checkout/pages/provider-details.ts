@@ -20,12 +20,10 @@ export interface ProviderDetails extends Pick<Lender, 'reviewTime'> {
 /** Returns the details for an order: a sandbox account and a live one have lenders and banks of their own. */
 export type ProviderDetailsOf = (order: Pick<Order, 'sandbox' | 'payLinkId'>) => ProviderDetails;
 
-/** The banks that customers can choose. */
 export function banksOf({ payNow }: ProviderDetails): readonly Bank[] {
   return payNow?.banks ?? [];
 }
 
-/** The name of a bank that customers can choose or have chosen. */
 export function bankName(providerDetails: ProviderDetails, id: string): string {
   return banksOf(providerDetails).find((bank) => bank.id === id)?.name ?? 'your bank';
 }

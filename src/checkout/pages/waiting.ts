@@ -1,8 +1,9 @@
 import type { WaitingState } from '../domain/checkout-state';
+import { isCurrent } from '../domain/payment';
 import { formatDateTime } from './format';
 import { type Html, html } from '../../html/html';
 import type { Page } from './layout';
-import type { ProviderDetails } from './provider-details';
+import type { View } from './view';
 
 const REFRESH_SECONDS = 5;
 const SLOW_REFRESH_SECONDS = 30;
@@ -11,17 +12,15 @@ const LONG_WAIT_MS = 10_000;
 /** From then on the page reloads less often, because few customers still watch it. */
 const VERY_LONG_WAIT_MS = 90_000;
 
-export interface AutoUpdate {
-  path: string;
-  /** Where an update leads. */
-  url: string;
-  /** False if the customer turned automatic updates off (WCAG 2.2, 2.2.1). */
-  isRefreshing: boolean;
-  waitedMs: number;
-}
-
-/** A page that reloads by itself, and the note that states it. */
-export function autoUpdate({ path, url, isRefreshing, waitedMs }: AutoUpdate): { refresh: Partial<Page>; note: Html } {
+/**
+ * A page that reloads by itself, and the note that states it.
+ * @param url where an update leads
+ */
+export function autoUpdate(
+  { path, isRefreshing }: View,
+  url: string,
+  waitedMs: number,
+): { refresh: Partial<Page>; note: Html } {
   const afterSeconds = waitedMs > VERY_LONG_WAIT_MS ? SLOW_REFRESH_SECONDS : REFRESH_SECONDS;
   return isRefreshing
     ? {
@@ -39,22 +38,6 @@ export function autoUpdate({ path, url, isRefreshing, waitedMs }: AutoUpdate): {
       };
 }
 
-interface WaitingOptions {
-  providerDetails: ProviderDetails;
-  path: string;
-  state: WaitingState;
-  /** True if the customer pays now. */
-  isPaidNow: boolean;
-  /** When the customer sent the application, approved the payment or agreed. */
-  since: Date;
-  isRefreshing: boolean;
-  now: Date;
-  /** Whom we write to, as in `maskEmail`; undefined if we do not write. */
-  mailTo: string | undefined;
-  /** How the customer opens the page on another device. */
-  elsewhere: Html | undefined;
-}
-
 interface Texts {
   title: string;
   soon: string;
@@ -67,7 +50,7 @@ interface Texts {
 const DO_NOTHING =
   'This is taking longer than usual. You do not need to do anything else. Do not pay in any other way.';
 
-const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
+const TEXTS: Record<WaitingState, (view: View) => Texts> = {
   waiting: ({ providerDetails: { lenderName } }) => ({
     title: 'Waiting for the decision',
     soon: `${lenderName} usually decides within a few seconds.`,
@@ -92,31 +75,27 @@ const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
     saved: 'You approved the payment on',
     step: 'Your payment',
   }),
-  completing: ({ isPaidNow }) => ({
+  completing: (view) => ({
     title: 'We are completing your order',
     soon: 'This usually takes a few seconds.',
     late: DO_NOTHING,
-    saved: isPaidNow ? 'You approved the payment on' : 'We saved your agreement on',
+    saved: isPaidNow(view) ? 'You approved the payment on' : 'We saved your agreement on',
   }),
 };
 
 /** The customer waits for the lender, the bank or the service. */
-export function waitingPage(options: WaitingOptions): Page {
-  const { path, state, isPaidNow, since, isRefreshing, now, mailTo, elsewhere } = options;
-  const { title, soon, late, saved, step } = TEXTS[state](options);
+export function waitingPage(state: WaitingState, view: View): Page {
+  const { path, now, mailTo, elsewhere } = view;
+  const { title, soon, late, saved, step } = TEXTS[state](view);
+  const since = lastStepAt(state, view) ?? now;
   const waitedMs = now.getTime() - since.getTime();
   const isCustomerDone = state === 'completing' || state === 'confirming';
-  const { refresh, note } = autoUpdate({
-    path,
-    // A completed order continues to the seller.
-    url: isCustomerDone ? `${path}/return/` : `${path}/`,
-    isRefreshing,
-    waitedMs,
-  });
+  // A completed order continues to the seller.
+  const { refresh, note } = autoUpdate(view, isCustomerDone ? `${path}/return/` : `${path}/`, waitedMs);
   return {
     title,
     ...(step && { step }),
-    paymentTerm: isPaidNow ? 'PAY_NOW' : 'PAY_LATER',
+    paymentTerm: isPaidNow(view) ? 'PAY_NOW' : 'PAY_LATER',
     isCustomerDone,
     ...refresh,
     content: html`<p class="icon busy"></p>
@@ -127,6 +106,21 @@ export function waitingPage(options: WaitingOptions): Page {
         in this browser at any time.
         ${mailTo !== undefined && !isCustomerDone && `We write to ${mailTo} when it is decided.`}
       </p>
-      ${note} ${elsewhere}`,
+      ${note} ${!isPaidNow(view) && elsewhere}`,
   };
+}
+
+const isPaidNow = ({ payment }: View): boolean => payment !== undefined && isCurrent(payment.status);
+
+/** When the customer sent the application, approved the payment or agreed. */
+function lastStepAt(state: WaitingState, { application, payment }: View): Date | null | undefined {
+  switch (state) {
+    case 'waiting':
+    case 'referred':
+      return application?.submitted?.at;
+    case 'confirming':
+      return payment?.approvedAt;
+    case 'completing':
+      return payment?.status === 'paid' ? payment.approvedAt : application?.agreedAt;
+  }
 }

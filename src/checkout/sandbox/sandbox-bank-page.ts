@@ -4,8 +4,7 @@ import type { PaymentStatus } from '../domain/payment';
 import { BANK_TEST_CUSTOMERS, describeOutcome } from './test-customers';
 import { type Html, html, row } from '../../html/html';
 import type { Page } from '../pages/layout';
-import { TOKEN_FIELD } from '../../html/forms';
-import { type FormContext, radioGroup } from '../pages/form';
+import { type FormContext, form, radioGroup } from '../pages/form';
 
 /** The form fields. */
 export const CUSTOMER = 'customer';
@@ -53,20 +52,21 @@ const RESULTS: Record<PaymentStatus, string> = {
 };
 
 function decisionForm(options: SandboxBankOptions): Html {
-  const { isMissing } = options;
-  return html`<form method="post" action="${options.path}/" novalidate>
-    <input type="hidden" name="${TOKEN_FIELD}" value="${options.token}" />
-    ${radioGroup(
-      CUSTOMER,
-      html`<h2>Which test customer approves?</h2>`,
-      BANK_TEST_CUSTOMERS.map((customer) => ({
-        value: customer.name,
-        label: customer.name,
-        lines: [describeOutcome(customer)],
-      })),
-      { chosen: isMissing ? undefined : 'approved', error: isMissing ? MISSING : undefined },
-    )}
-    <button name="${DECISION}" value="approve">Approve payment</button>
-    <button name="${DECISION}" value="cancel" class="secondary">Cancel</button>
-  </form>`;
+  const { payment, isMissing } = options;
+  return form(
+    options,
+    payment.id,
+    html`${radioGroup(
+        CUSTOMER,
+        html`<h2>Which test customer approves?</h2>`,
+        BANK_TEST_CUSTOMERS.map((customer) => ({
+          value: customer.name,
+          label: customer.name,
+          lines: [describeOutcome(customer)],
+        })),
+        { chosen: isMissing ? undefined : 'approved', error: isMissing ? MISSING : undefined },
+      )}
+      <button name="${DECISION}" value="approve">Approve payment</button>
+      <button name="${DECISION}" value="cancel" class="secondary">Cancel</button>`,
+  );
 }

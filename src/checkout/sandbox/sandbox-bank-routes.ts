@@ -22,7 +22,7 @@ export function sandboxBankRoutes(bank: SandboxBank, forms: Forms, pathPrefix: s
 
   async function show(ctx: Context, payment: PaymentOnPage, isMissing: boolean): Promise<void> {
     const page = sandboxBankPage({
-      path: `${pathPrefix}/pay/sandbox-bank/${payment.id}`,
+      path: `${pathPrefix}/pay/sandbox-bank`,
       token: await forms.createToken(ctx, payment.id),
       payment,
       status: bank.look(payment),

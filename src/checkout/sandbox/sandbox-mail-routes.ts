@@ -8,7 +8,6 @@ import { notFound } from '../order-core';
 import { formatDateTime } from '../pages/format';
 import { SANDBOX_NOTICE } from '../pages/layout';
 
-/** The path of the mails of sandbox accounts. */
 export const SANDBOX_MAILS = '/pay/sandbox-emails';
 
 /** Shows the mails of all sandbox accounts, without a login. Not for production. */

@@ -1,4 +1,3 @@
-/** How the sandbox lender decides on the application of a test customer. */
 export type LenderOutcome = 'approved' | 'declined' | 'failed' | 'verify' | 'referred' | 'referred-declined' | 'outage';
 
 /** A customer for tests. Each one always has the same outcome. */

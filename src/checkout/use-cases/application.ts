@@ -1,8 +1,14 @@
 import { isProblem, unavailable } from '../../contracts/problem';
 import type { Order, PaymentTerm } from '../../domain/order';
-import { recordAgreement, recordReturn, storeApplication, upsertPaymentTerm } from '../db/applications';
+import {
+  type SubmittedApplication,
+  recordAgreement,
+  recordReturn,
+  storeApplication,
+  upsertPaymentTerm,
+} from '../db/applications';
 import { recordLinkRequest } from '../db/mails';
-import { type Applicant, DECISION_REASONS } from '../domain/application';
+import { DECISION_REASONS } from '../domain/application';
 import { type Checkout, canAgree } from '../domain/checkout';
 import { REPORT_WITHIN_MS, holdExpiry } from './hold-expiry';
 import { type CheckoutDependencies, isUndecided } from './read-checkout';
@@ -41,13 +47,11 @@ export async function ensurePaymentTerm(
  * Saves the application to pay later and has the checkout's workflow ask the lender. Does nothing if an
  * application was submitted before, if the order is not PENDING, or if the customer has chosen another payment term
  * since.
- * @param application `browserDigest`: of the browser that it will belong to. `replaces`: the id of the application that
- *   the lender could not process; undefined for the first one
  */
 export async function submitApplication(
   deps: CheckoutDependencies,
   { order }: Checkout,
-  application: { applicant: Applicant; browserDigest: Buffer; replaces: string | undefined },
+  application: SubmittedApplication,
 ): Promise<void> {
   if (await storeApplication(deps.db, order.id, application)) await proceed(deps, order);
 }

@@ -10,7 +10,6 @@ import type { OrderCore } from '../order-core';
 import { type PaymentProviders, availableTerms } from '../payments/payment-provider';
 import type { CheckoutWorkflows } from '../temporal/checkout-workflow-client';
 
-/** The dependencies and settings of the checkout's use cases. */
 export interface CheckoutDependencies {
   core: OrderCore;
   db: Db;

@@ -1,7 +1,6 @@
 import type { Browser } from 'playwright-core';
-import { EMPTY_FORM } from '../../../src/checkout/domain/application-form';
 import { agreementPage } from '../../../src/checkout/pages/agreement';
-import { chooseBankPage } from '../../../src/checkout/pages/bank';
+import { bankPage } from '../../../src/checkout/pages/bank';
 import { choicePage } from '../../../src/checkout/pages/choice';
 import { completePage } from '../../../src/checkout/pages/complete';
 import { detailsPage } from '../../../src/checkout/pages/details';
@@ -10,7 +9,7 @@ import type { Payment } from '../../../src/checkout/domain/payment';
 import { monthlyInstalments } from '../../../src/checkout/lender/instalments';
 import { inBrowser, launchChromium } from '../../support/chromium';
 import { ORDER, orderAfter } from '../../support/domain-orders';
-import { PAID_LATER, PROVIDER_DETAILS } from '../../support/provider-details';
+import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../../support/provider-details';
 
 const LONG = {
   sellerName: 'Mountaineering & Outdoor Equipment Wholesalers (North) Limited',
@@ -25,8 +24,9 @@ const pricing = {
   promotions: [{ name: 'Interest free', interestFreeDays: 30, validUntil: '2099-01-31' }],
 };
 const quote = monthlyInstalments(order.amountPence, 3, today, pricing);
-const common = { ...layout, token: '', elsewhere: undefined, mailTo: undefined, withdraw: undefined };
-const lastPayment: Payment = {
+const providerDetails = { ...PROVIDER_DETAILS, quote: () => quote };
+const view = viewOf({ order, branding, providerDetails, today });
+const payment: Payment = {
   ...{ id: '1', orderId: order.id, bank: 'oak', status: 'refused' },
   ...{ approvedAt: null, ageMs: 0, isOpen: false, sandbox: false },
 };
@@ -34,24 +34,19 @@ const applicant = {
   ...{ businessName: 'Bloggs & Daughters Construction Ltd', companyNumber: '01234567' },
   ...{ email: 'jo@bloggs.example', monthlyTurnoverPence: 1 },
 };
-const banks = { ...common, isApplicant: true, typed: EMPTY_FORM, isMissing: false };
-const checkout = {
-  order: { ...orderAfter('signup_started', 'approved', 'completed'), ...LONG },
-  ...{ branding, application: PAID_LATER, payment: undefined },
+const application = {
+  ...PAID_LATER,
+  submitted: { applicant, at: new Date(0) },
+  decision: { kind: 'approved' as const, offer: quote },
 };
+const completed = { ...orderAfter('signup_started', 'approved', 'completed'), ...LONG };
 
 const PAGES: [name: string, page: Page][] = [
-  [
-    'the choice',
-    choicePage({ ...common, quote, today, lenderName: 'Sandbox Lender', chosen: 'PAY_LATER', isMissing: false }),
-  ],
-  [
-    'the application',
-    detailsPage({ ...common, quote, today, values: EMPTY_FORM, errors: {}, replaces: undefined, retentionDays: 30 }),
-  ],
-  ['the agreement', agreementPage({ ...common, offer: quote, applicant, today, error: undefined })],
-  ['a refusal', chooseBankPage({ ...banks, lastPayment, canPayLater: true })],
-  ['the receipt', completePage({ checkout, providerDetails: PROVIDER_DETAILS, elsewhere: undefined })],
+  ['the choice', choicePage({ ...view, application })],
+  ['the application', detailsPage(view)],
+  ['the agreement', agreementPage({ ...view, application })],
+  ['a refusal', bankPage({ ...view, payment })],
+  ['the receipt', completePage({ ...view, order: completed, application: PAID_LATER })],
 ];
 
 /** Words and amounts that start on one line and end on another, or reach beyond the screen. */

@@ -1,8 +1,7 @@
 import { redirectPage } from '../../../src/checkout/pages/complete';
 import { orderAfter } from '../../support/domain-orders';
-import { PAID_LATER, PROVIDER_DETAILS } from '../../support/provider-details';
+import { PAID_LATER, viewOf } from '../../support/provider-details';
 
-const BRANDING = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
 const order = orderAfter('signup_started', 'approved', 'completed');
 
 test.each([
@@ -10,11 +9,7 @@ test.each([
   ['no repayments', undefined, 4],
   ['no repayments, because nobody agreed to them,', { ...PAID_LATER, agreedAt: null }, 4],
 ])('a receipt with %s states before all else that it continues to the shop', (_, application, seconds) => {
-  const checkout = { order, application, payment: undefined, branding: BRANDING };
-  const { content, refresh } = redirectPage(
-    { checkout, providerDetails: PROVIDER_DETAILS, elsewhere: undefined },
-    '/pay/x',
-  );
+  const { content, refresh } = redirectPage(viewOf({ order, application }));
   expect(refresh).toEqual({ afterSeconds: seconds, url: order.redirectUrl });
   const [, afterHeading = ''] = content.text.split('</h1>');
   expect(afterHeading.replace(/\s+/g, ' ')).toMatch(

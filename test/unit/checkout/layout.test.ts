@@ -1,17 +1,15 @@
 import { type LayoutContext, type Page, renderPage } from '../../../src/checkout/pages/layout';
-import { EMPTY_FORM } from '../../../src/checkout/domain/application-form';
 import { agreementPage } from '../../../src/checkout/pages/agreement';
-import { type BankOptions, chooseBankPage } from '../../../src/checkout/pages/bank';
+import { bankPage } from '../../../src/checkout/pages/bank';
 import { choicePage } from '../../../src/checkout/pages/choice';
 import { completePage } from '../../../src/checkout/pages/complete';
 import { detailsPage } from '../../../src/checkout/pages/details';
 import { otherBrowserPage } from '../../../src/checkout/pages/other-browser';
-import { payNowOfferedPage } from '../../../src/checkout/pages/pay-now-offered';
-import { bankRedirectPage, payingPage } from '../../../src/checkout/pages/paying';
+import { leavingPage, payingPage } from '../../../src/checkout/pages/paying';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import type { Payment } from '../../../src/checkout/domain/payment';
 import { ORDER, orderAfter } from '../../support/domain-orders';
-import { PAID_LATER, PROVIDER_DETAILS } from '../../support/provider-details';
+import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../../support/provider-details';
 
 const BRANDING = {
   shopUrl: null,
@@ -31,69 +29,41 @@ const PAID: Payment = {
   isOpen: true,
   sandbox: false,
 };
-const form = { path: '/pay/x', token: '' };
-const common = { ...form, ...LAYOUT, mailTo: undefined, elsewhere: undefined, withdraw: undefined };
-const quote = PROVIDER_DETAILS.quote(ORDER, '2026-03-01')!;
-const update = { path: '/pay/x', url: '/pay/x/', isRefreshing: true, waitedMs: 0 };
-const wait = {
-  ...LAYOUT,
-  since: new Date(0),
-  isRefreshing: true,
-  now: new Date(0),
-  mailTo: undefined,
-  elsewhere: undefined,
+const applicant = {
+  businessName: 'Bloggs',
+  companyNumber: '01234567',
+  email: 'jo@bloggs.example',
+  monthlyTurnoverPence: 1,
 };
-const banks: BankOptions = {
-  ...common,
-  lastPayment: undefined,
-  isApplicant: true,
-  canPayLater: true,
-  typed: EMPTY_FORM,
-  isMissing: false,
-};
-const complete = { order: orderAfter('signup_started', 'approved', 'completed'), branding: BRANDING };
-const paidNow = { ...complete, application: undefined, payment: PAID };
-const paidLater = { ...complete, application: PAID_LATER, payment: undefined };
-const details = {
-  ...common,
-  quote,
-  today: '2026-03-01',
-  values: EMPTY_FORM,
-  errors: {},
-  replaces: undefined,
-  retentionDays: 30,
-};
+const APPLIED = { ...PAID_LATER, submitted: { applicant, at: new Date(0) } };
+const pending = viewOf({ branding: BRANDING });
+const approved = viewOf({ branding: BRANDING, application: { ...APPLIED, agreedAt: null } });
+const declined = viewOf({
+  branding: BRANDING,
+  application: { ...APPLIED, decision: { kind: 'declined', code: 'other' }, agreedAt: null },
+});
+const paying = viewOf({ branding: BRANDING, payment: { ...PAID, status: 'pending' } });
+const order = orderAfter('signup_started', 'approved', 'completed');
+const paidNow = viewOf({ order, branding: BRANDING, payment: PAID });
+const paidLater = viewOf({ order, branding: BRANDING, application: PAID_LATER });
 
 const PAY_NOW_PAGES: [string, Page][] = [
-  ['the banks', chooseBankPage(banks)],
-  ['Pay now after a decline', payNowOfferedPage({ ...banks, reason: 'other' })],
-  ['the payment', payingPage({ ...common, bank: 'Oak Bank', paymentId: '1', update })],
-  ['the way to the bank', bankRedirectPage('Oak Bank', 'https://bank.example/')],
-  ['the wait for the bank', waitingPage({ ...wait, state: 'confirming', isPaidNow: true })],
-  ['the completion', waitingPage({ ...wait, state: 'completing', isPaidNow: true })],
-  ['the receipt', completePage({ checkout: paidNow, providerDetails: PROVIDER_DETAILS, elsewhere: undefined })],
-  [
-    'another browser',
-    otherBrowserPage({ canMail: true, isSent: false, ...form, state: 'complete', checkout: paidNow, error: undefined }),
-  ],
+  ['the banks', bankPage(pending)],
+  ['Pay now after a decline', bankPage(declined)],
+  ['the payment', payingPage(paying)],
+  ['the way to the bank', leavingPage('Oak Bank', 'https://bank.example/', 'Your payment')],
+  ['the wait for the bank', waitingPage('confirming', paidNow)],
+  ['the completion', waitingPage('completing', paidNow)],
+  ['the receipt', completePage(paidNow)],
+  ['another browser', otherBrowserPage('complete', paidNow, { isSent: false })],
 ];
 const PAY_LATER_PAGES: [string, Page][] = [
-  ['the application', detailsPage(details)],
-  ['the wait for the decision', waitingPage({ ...wait, state: 'waiting', isPaidNow: false })],
-  [
-    'the agreement',
-    agreementPage({ ...common, offer: quote, applicant: undefined, today: '2026-03-01', error: undefined }),
-  ],
-  ['the receipt', completePage({ checkout: paidLater, providerDetails: PROVIDER_DETAILS, elsewhere: undefined })],
+  ['the application', detailsPage(pending)],
+  ['the wait for the decision', waitingPage('waiting', approved)],
+  ['the agreement', agreementPage(approved)],
+  ['the receipt', completePage(paidLater)],
 ];
-const CHOICE: Page = choicePage({
-  ...common,
-  quote,
-  today: '2026-03-01',
-  lenderName: 'Sandbox Lender',
-  chosen: undefined,
-  isMissing: false,
-});
+const CHOICE: Page = choicePage(pending);
 
 const footerOf = (page: Page) => renderPage(page, LAYOUT).body.split('<footer>')[1]!.replace(/\s+/g, ' ');
 const LENDER = 'Pay later is provided by Sandbox Lender.';
@@ -115,7 +85,7 @@ test('the choice names both, if the order allows both', () => {
 });
 
 test.each([
-  ['PAY_NOW', [CHOICE, chooseBankPage(banks), payingPage({ ...common, bank: 'Oak Bank', paymentId: '1', update })]],
+  ['PAY_NOW', [CHOICE, bankPage(pending), payingPage(paying)]],
   ['PAY_LATER', [CHOICE, PAY_LATER_PAGES[0]![1], PAY_LATER_PAGES[2]![1]]],
 ] as const)('every step of %s states its number and how many there are', (only, pages) => {
   const stepsWith = (allowedPaymentTerms: ('PAY_NOW' | 'PAY_LATER')[]) =>

@@ -1,12 +1,20 @@
+import type { Application } from '../../../src/checkout/domain/application';
 import type { WaitingState } from '../../../src/checkout/domain/checkout-state';
 import { renderPage } from '../../../src/checkout/pages/layout';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import { ORDER } from '../../support/domain-orders';
-import { PROVIDER_DETAILS } from '../../support/provider-details';
+import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../../support/provider-details';
 
-const FIXED = { providerDetails: PROVIDER_DETAILS, path: '/pay/x', isPaidNow: false, isRefreshing: true };
-const pageOf = (state: WaitingState, since: Date, now: Date) =>
-  waitingPage({ ...FIXED, state, since, now, mailTo: undefined, elsewhere: undefined });
+const applicant = {
+  businessName: 'Bloggs',
+  companyNumber: '01234567',
+  email: 'jo@bloggs.example',
+  monthlyTurnoverPence: 1,
+};
+const pageOf = (state: WaitingState, since: Date, now: Date) => {
+  const application: Application = { ...PAID_LATER, submitted: { applicant, at: since }, agreedAt: since };
+  return waitingPage(state, viewOf({ application, now }));
+};
 
 test('the waiting page, which reloads every 5 seconds, changes its text within 15 seconds and refreshes less often after 90 seconds', () => {
   const after = (seconds: number, state: WaitingState = 'waiting') => {
