@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT } from '../../src/package';
 import { codeBlocks } from './docs/markdown-blocks';
+import { useFolder } from '../support/folder';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
 import { openOrder, timelineOf } from '../support/orders';
@@ -35,9 +35,7 @@ const commands = codeBlocks('docs/operators/backups.md')
 const changesOf = async (of: Pick<Stack, 'db'>, id: string) =>
   (await timelineOf(of, id)).filter(({ version }) => version !== null);
 
-let folder: string;
-beforeAll(() => void (folder = mkdtempSync(path.join(tmpdir(), 'order-service-backup-'))));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 /** Returns what the command prints. */
 async function run(name: string): Promise<string> {

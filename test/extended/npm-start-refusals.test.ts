@@ -1,16 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findRunning, claimData } from '../../tools/local-stack/running';
 import { PACKAGE_ROOT } from '../../src/package';
+import { useFolder } from '../support/folder';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-refusals-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useFolder();
 
 function start(env: Record<string, string>) {
   const { PATH, HOME, XDG_CACHE_HOME } = process.env;

@@ -1,13 +1,12 @@
 import { type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { updateSeller } from '../../src/db/sellers';
-import { apiOf } from '../support/api';
 import { inBrowser, launchChromium } from '../support/chromium';
 import { findViolations } from '../support/inspect-page';
 import { openOrder } from '../support/orders';
 import { portalVisitor } from '../support/portal';
 import { useReceiver } from '../support/receiver';
 import { useSharedStack } from '../support/shared-stack';
-import { createSeller } from '../support/stack';
+import { withNewSeller } from '../support/stack';
 import { until } from '../support/until';
 import { useResource } from '../support/use-resource';
 
@@ -27,9 +26,8 @@ const SCREENSHOTS = process.env.SCREENSHOTS;
 
 /** A shop with orders in every status, a webhook that was accepted and some that were not, and its pages. */
 async function newShop() {
-  const seller = await createSeller(stack.db, undefined, { sandbox: true });
+  const { seller, api } = await withNewSeller(stack, { sandbox: true });
   await updateSeller(stack.db, seller.id, { name: LONG_NAME });
-  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
   const order = (data: Record<string, unknown>, events: string[]) => openOrder({ ...stack, api }, data, events);
   const paid = await order({ webhook_url: receiver.url, reference: 'HP-2027-000123' }, [
     ...['signup_started', 'approved', 'completed'],

@@ -153,6 +153,9 @@ test('spans contain no pay link, key, secret, name, reference or URL of a seller
 });
 
 describe('metrics', () => {
+  /** Of the worker, before it is stopped. */
+  let workerNames: Set<string>;
+
   test('count requests by route, problems by code, and reads by source', async () => {
     const before = await scrape(...addresses);
     const { body } = await api.create({ reference: 'counted' });
@@ -283,8 +286,8 @@ describe('metrics', () => {
     expect(api0.value(...counted('database_connections_max', {}))).toBe(20);
     expect(api0.value(...counted('database_connections', {}))).toBeGreaterThan(0);
     expect(api0.names).toContain('nodejs_eventloop_lag_p99_seconds');
-    const inWorker = await scrape(addresses[1]!);
-    expect([...inWorker.names].filter((name) => name.startsWith('temporal_')).length).toBeGreaterThan(10);
+    workerNames = (await scrape(addresses[1]!)).names;
+    expect([...workerNames].filter((name) => name.startsWith('temporal_')).length).toBeGreaterThan(10);
 
     // Without a worker, nothing starts the workflow of an order that the API did not start.
     await worker.signal('SIGTERM');
@@ -317,8 +320,7 @@ describe('metrics', () => {
   });
 
   test('include every metric that the alert rules and the dashboard use', async () => {
-    const { names } = await scrape(addresses[0]!);
-    for (const name of workerNames) names.add(name);
+    const names = new Set([...(await scrape(addresses[0]!)).names, ...workerNames]);
     const files = ['alert-rules.yml', 'grafana-dashboard.json'].map((file) =>
       readFileSync(path.join(MONITORING, file), 'utf8'),
     );
@@ -360,11 +362,6 @@ describe('in Prometheus', () => {
     const firing = rules.filter(({ state }) => state === 'firing').map(({ name }) => name);
     expect(firing.join()).not.toMatch(/ApiDown|Postgres|RunsReplaced|PoolExhausted/);
   });
-});
-
-let workerNames: Set<string>;
-beforeEach(async () => {
-  if (worker.isRunning()) workerNames = (await scrape(addresses[1]!)).names;
 });
 
 test('no log line and no span contains a pay link, key, secret, static header, name, or URL of a seller', async () => {

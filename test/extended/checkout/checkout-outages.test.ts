@@ -1,21 +1,27 @@
-import { BUSINESS, type Customer, customerAt, newCustomer, startCheckout, useCheckout } from '../../support/checkout';
+import { BUSINESS, type Customer, customerAt, newCustomer, startCheckout } from '../../support/checkout';
 import { isRunning, timelineOf, untilDue } from '../../support/orders';
-import { startProxy } from '../../support/proxy';
+import { type Proxy, startProxy } from '../../support/proxy';
 import { until } from '../../support/until';
+import { useResource } from '../../support/use-resource';
 
 jest.setTimeout(300_000);
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
-describe('while Temporal is unavailable', () => {
-  let proxy: Awaited<ReturnType<typeof startProxy>>;
-  beforeEach(async () => {
+let proxy: Proxy;
+const stack = useResource(
+  async () => {
     proxy = await startProxy(process.env.TEST_TEMPORAL_ADDRESS!);
-  });
-  afterEach(() => proxy.stop());
+    return startCheckout({ env: { UPDATE_TIMEOUT_MS: '10000' }, address: proxy.address });
+  },
+  async (started) => {
+    await started.stop();
+    proxy.stop();
+  },
+);
 
+describe('while Temporal is unavailable', () => {
   test('the pages load and accept applications, and a choice that gets 503 can be repeated', async () => {
-    const stack = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '10000' }, address: proxy.address });
     const orders = await Promise.all([stack.api.create(), stack.api.create()]);
     for (const { body } of orders) await until(() => isRunning(stack.client, body.data.id), 'the workflow runs');
     const [fresh, begun] = orders.map(({ body }) => customerAt(body.data.order_url)) as [Customer, Customer];
@@ -40,13 +46,11 @@ describe('while Temporal is unavailable', () => {
       return page.status === 200 ? page : undefined;
     }, 'the workflow is reached again');
     expect(details.heading).toBe('Choose your bank');
-    await stack.stop();
   });
 
   test('an agreement is saved, the page states that the order is being completed, and it is completed later', async () => {
-    const env = { UPDATE_TIMEOUT_MS: '10000', ORDER_EXPIRES_AFTER_MS: '30000' };
-    const stack = await startCheckout({ env, address: proxy.address });
-    const { id, order_url: url } = (await stack.api.create({ redirect_url: REDIRECT })).body.data;
+    const expires_at = new Date(Date.now() + 30_000).toISOString();
+    const { id, order_url: url } = (await stack.api.create({ redirect_url: REDIRECT, expires_at })).body.data;
     await until(() => isRunning(stack.client, id), 'the workflow runs');
     const customer = customerAt(url);
     expect((await customer.apply()).heading).toBe('You are approved');
@@ -64,13 +68,10 @@ describe('while Temporal is unavailable', () => {
       actor: 'customer',
       channel: 'hosted_checkout',
     });
-    await stack.stop();
   });
 });
 
 describe('while Postgres is unavailable', () => {
-  const stack = useCheckout();
-
   test('the application form keeps what the customer typed, and other pages state that nothing is lost', async () => {
     const { customer } = await newCustomer(stack);
     await customer.look();

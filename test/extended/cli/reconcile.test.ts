@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { findOrder, markRowBehind } from '../../../src/db/orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflow-client';
 import { type CliRun, expectError, runCli } from '../../support/cli';
-import { apiOf } from '../../support/api';
 import { constants } from '../../support/constants';
 import {
   isRunning,
@@ -14,7 +13,7 @@ import {
   timelineOf,
 } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { type Stack, createSeller, useStack } from '../../support/stack';
+import { type Stack, useStack, withNewSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** No background job repairs what a test breaks, and no webhook attempt follows the first one. */
@@ -28,8 +27,7 @@ const receiver = useReceiver('test');
 /** With a seller of its own for each test. */
 let stack: Stack;
 beforeEach(async () => {
-  const seller = await createSeller(shared.db);
-  stack = { ...shared, seller, api: apiOf(shared.api.url, seller, shared.api.checkoutKey) };
+  stack = await withNewSeller(shared);
 });
 
 const reconcile = (...options: string[]): Promise<CliRun> =>
@@ -230,10 +228,8 @@ test('a workflow whose order has no row is reported', async () => {
 });
 
 test("without --seller, every seller's orders are compared", async () => {
-  const other = await createSeller(stack.db);
-  const api = apiOf(stack.api.url, other, stack.api.checkoutKey);
   const mine = await terminated();
-  const others = await openOrder({ ...stack, api });
+  const others = await openOrder(await withNewSeller(stack));
   await workflow(others).terminate('a test');
   expect(await differences()).toEqual({ [mine]: 'not_running' });
   const all = (await runCli(['reconcile', '--json'], stack.env)).json().differences as { order_id: string }[];

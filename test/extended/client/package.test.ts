@@ -1,23 +1,21 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../src/package';
+import { useFolder } from '../../support/folder';
 import { packClient } from '../../support/pack-client';
 
 // npm and the compiler are slow on a busy machine.
 jest.setTimeout(600_000);
 
 /** The folder of a shop's project with only this package installed. */
-let shop: string;
+const shop = useFolder();
 let tarball: string;
 let installed: string;
 beforeAll(() => {
-  shop = mkdtempSync(path.join(tmpdir(), 'order-service-shop-'));
   tarball = packClient(shop);
   installed = run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${tarball}`], shop);
 });
-afterAll(() => rmSync(shop, { recursive: true }));
 
 const run = (command: string, args: string[], cwd: string): string =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });

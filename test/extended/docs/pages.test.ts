@@ -1,11 +1,11 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { PACKAGE_ROOT } from '../../../src/package';
+import { useFolder } from '../../support/folder';
 import { BASE } from '../../support/api';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -39,14 +39,13 @@ const stack = useStack({
   },
 });
 const receiver = useReceiver();
-let folder: string;
+const folder = useFolder();
 let env: Record<string, string | undefined>;
 beforeAll(async () => {
   // As the demo seller of `npm start`.
   await stack.db.query(`update seller set name = 'Demo Shop Ltd', default_redirect_url = $1, default_cancel_url = $1`, [
     'http://127.0.0.1:8088/return',
   ]);
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-docs-'));
   mkdirSync(path.join(folder, '.data'));
   for (const name of LINKED) {
     symlinkSync(path.join(PACKAGE_ROOT, name), path.join(folder, name));
@@ -67,7 +66,6 @@ beforeAll(async () => {
   const { PATH, HOME } = process.env;
   env = { PATH, HOME, ...demo, API: stack.api.url + BASE, WEBHOOK_URL: receiver.url };
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.each(PAGES)('%s', (page, section) => {
   const blocks = shownBlocks(page, section);

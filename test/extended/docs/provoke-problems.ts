@@ -2,12 +2,12 @@ import type { ProblemCode } from '../../../src/contracts/problem-table';
 import { freePort } from '../../../tools/local-stack/ports';
 import { POOL_TIMEOUTS } from '../../../src/db/pool';
 import { MAX_ACTIVE_SECRETS } from '../../../src/db/secrets';
-import { startServer } from '../../../src/server';
-import { type ApiResponse, type Api, BASE, apiOf } from '../../support/api';
-import { constants, loadTestConfig } from '../../support/constants';
+import { type ApiResponse, BASE } from '../../support/api';
+import { constants } from '../../support/constants';
 import { holdTransaction } from '../../support/database';
 import { openOrder } from '../../support/orders';
-import { log, type Stack } from '../../support/stack';
+import type { Stack } from '../../support/stack';
+import { withApi } from '../../support/with-api';
 
 const ORDER = { amount: 1234.5, reference: '10042' };
 const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
@@ -122,17 +122,3 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     return withApi(stack, { DATABASE_URL }, (api) => api.create(ORDER));
   },
 };
-
-/** Makes a call to another API with these settings. */
-async function withApi(
-  stack: Stack,
-  env: Record<string, string>,
-  call: (api: Api) => Promise<ApiResponse>,
-): Promise<ApiResponse> {
-  const server = await startServer(loadTestConfig({ ...stack.env, ...env }), stack.temporal, log);
-  try {
-    return await call(apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey));
-  } finally {
-    await server.stop();
-  }
-}

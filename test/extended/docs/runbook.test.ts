@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT } from '../../../src/package';
+import { useFolder } from '../../support/folder';
 import { constants } from '../../support/constants';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -47,7 +47,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/ checkout-key/, /ck_/],
 ];
 
-let folder: string;
+const folder = useFolder();
 let env: Record<string, string | undefined>;
 beforeAll(async () => {
   receiver.answerWith(500);
@@ -58,7 +58,6 @@ beforeAll(async () => {
   const exhausted = `select id from webhook_event where order_id = $1 and state = 'exhausted'`;
   const webhook = await until(async () => (await stack.db.query(exhausted, [id])).rows[0], 'the webhook is exhausted');
   const key = await stack.db.query(`select id from api_key where seller_id = $1`, [stack.seller.id]);
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-runbook-'));
   for (const name of ['dist', 'node_modules', 'package.json']) {
     symlinkSync(path.join(PACKAGE_ROOT, name), path.join(folder, name));
   }
@@ -68,7 +67,6 @@ beforeAll(async () => {
     ...{ ORDER_ID: id, SELLER_ID: stack.seller.id, WEBHOOK_ID: webhook.id, KEY_ID: String(key.rows[0].id) },
   };
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const countAttempts = async (): Promise<number> =>
   (await stack.db.query('select from webhook_attempt where event_id = $1', [env.WEBHOOK_ID])).rowCount ?? 0;

@@ -1,22 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { revokeKey } from '../../../src/db/api-keys';
 import { findCredentials, rotateWebhookSecret } from '../../../src/db/secrets';
 import { demoSeller, writeEnv } from '../../../tools/local-stack/demo';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
+import { useFolder } from '../../support/folder';
 import { NO_KEYS } from '../../support/keys';
 import { useDatabase } from '../../support/database';
 
 const database = useDatabase();
-let folder: string;
-let envFile: string;
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-demo-'));
-  envFile = path.join(folder, 'demo.env');
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
+const envFile = path.join(folder, 'demo.env');
 
 /** The part of `npm start` that prepares the demo seller and writes the env file. */
 async function start() {
