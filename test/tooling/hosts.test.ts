@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import tls from 'node:tls';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config';
 import { PACKAGE_ROOT } from '../../src/package';
@@ -172,6 +173,19 @@ describe('the systemd units', () => {
     expect(valueOf('order-service-proxy.service', 'After')!.split(' ')).toContain('order-service-api.service');
   });
 
+  test('taking a host away waits for each process, so that a start that follows cannot keep an old one', () => {
+    const [names] = matches(
+      read('docs/operators/two-hosts.md'),
+      /^\| take this host away \| `systemctl stop order-service\.target order-service-\{(.+?)\}`/gm,
+    );
+    expect(
+      names!
+        .split(',')
+        .map((name) => `order-service-${name}.service`)
+        .sort(),
+    ).toEqual([...longRunning].sort());
+  });
+
   test.each(services)('%s has no rights that it does not need', (file) => {
     for (const line of ['NoNewPrivileges=yes', 'ProtectSystem=strict', 'PrivateTmp=yes', 'PrivateDevices=yes']) {
       expect(unit(file)).toContain(`\n${line}\n`);
@@ -240,6 +254,7 @@ test('Compose starts Temporal with enough history shards for a cluster, and with
     server: http.Server;
   }
   let folder: string;
+  let file: string;
   let proxy: ChildProcess;
   let ports: Record<'http' | 'https' | 'host', number>;
   let here: Api;
@@ -301,20 +316,26 @@ test('Compose starts Temporal with enough history shards for a cluster, and with
       expect(config).toContain(from);
       config = config.replace(from, () => to);
     }
-    const file = path.join(folder, 'haproxy.cfg');
+    file = path.join(folder, 'haproxy.cfg');
     writeFileSync(file, config);
+    await startProxy();
+  });
+
+  async function startProxy(environment: Record<string, string> = {}): Promise<void> {
     // One process: a master starts itself anew in its first moments, in which a signal ends it.
     proxy = spawn('haproxy', ['-db', '-f', file], {
-      env: { ...process.env, PEER_ADDRESS: '127.0.0.1' },
+      env: { ...process.env, PEER_ADDRESS: '127.0.0.1', ...environment },
       stdio: 'ignore',
     });
     await until(async () => (await host()) === 200, 'the proxy serves');
-  });
+  }
+  async function stopProxy(): Promise<void> {
+    if (proxy.exitCode !== null) return;
+    proxy.kill('SIGTERM');
+    await once(proxy, 'exit');
+  }
   afterEach(async () => {
-    if (proxy.exitCode === null) {
-      proxy.kill('SIGTERM');
-      await once(proxy, 'exit');
-    }
+    await stopProxy();
     for (const server of [here.server, peer.server, certbot]) {
       server.closeAllConnections();
       server.close();
@@ -351,6 +372,38 @@ test('Compose starts Temporal with enough history shards for a cluster, and with
     });
     const metrics = await get(`http://127.0.0.1:${ports.host}/metrics`);
     expect(metrics.body).toContain('haproxy_backend_active_servers{proxy="api"} 2');
+  });
+
+  test('behind a load balancer with the PROXY protocol, knows and limits the callers by their addresses', async () => {
+    await stopProxy();
+    const config = readFileSync(file, 'utf8');
+    expect(config).toContain('sc0_conn_cur gt 400');
+    writeFileSync(file, config.replace('sc0_conn_cur gt 400', 'sc0_conn_cur gt 2'));
+    await startProxy({ PROXY_PROTOCOL: 'yes' });
+    const open: net.Socket[] = [];
+    /** Sends a request on a connection that stays open. Returns whether it is answered. */
+    const isAnswered = async (address: string): Promise<boolean> => {
+      const socket = net.connect(ports.https, '127.0.0.1');
+      open.push(socket.on('error', () => undefined));
+      socket.write(`PROXY TCP4 ${address} 192.0.2.1 1234 443\r\n`);
+      const secure = tls.connect({ socket, rejectUnauthorized: false });
+      secure.write('GET /orders HTTP/1.1\r\nHost: x\r\n\r\n');
+      return new Promise((resolve) => {
+        secure
+          .once('data', () => resolve(true))
+          .once('error', () => resolve(false))
+          .once('close', () => resolve(false));
+      });
+    };
+    try {
+      for (const address of ['203.0.113.1', '203.0.113.1']) expect(await isAnswered(address)).toBe(true);
+      expect(await isAnswered('203.0.113.1')).toBe(false);
+      expect(await isAnswered('203.0.113.2')).toBe(true);
+      expect([...new Set([...here.requests, ...peer.requests])].sort()).toEqual(['203.0.113.1', '203.0.113.2']);
+      await expect(call()).rejects.toThrow();
+    } finally {
+      for (const socket of open) socket.destroy();
+    }
   });
 
   test('passes a challenge of ACME to the host whose certbot waits for it', async () => {
