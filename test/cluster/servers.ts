@@ -14,6 +14,8 @@ import { TEMPORAL_SERVER, TEMPORAL_SQL_TOOL } from './programs';
 
 const START_LIMIT_MS = 60_000;
 const TEMPORAL_PORT = 7233;
+/** Of deploy/temporal/cluster.yaml. */
+const SHARDS = 512;
 const DATABASES = { temporal: 'temporal', temporal_visibility: 'visibility' };
 
 interface ServerSpec {
@@ -132,12 +134,15 @@ export async function startPostgresPair(folder: string, isSynchronous: boolean):
 }
 
 /** All four services of Temporal on one host, as deploy/temporal/cluster.yaml has them. */
-export function temporalPart(folder: string, place: 'host1' | 'host2', { url }: PostgresPair): Part {
+export function temporalPart(folder: string, place: 'host1' | 'host2', { url }: PostgresPair, shards = SHARDS): Part {
   const { username, password, host } = new URL(url());
+  const configuration = path.join(folder, 'cluster.yaml');
+  const shipped = readFileSync(path.join(PACKAGE_ROOT, 'deploy/temporal/cluster.yaml'), 'utf8');
+  writeFileSync(configuration, shipped.replace(`numHistoryShards: ${SHARDS}`, `numHistoryShards: ${shards}`));
   return serverPart({
     name: `Temporal on ${place}`,
     place,
-    command: [TEMPORAL_SERVER, '--config-file', path.join(PACKAGE_ROOT, 'deploy/temporal/cluster.yaml'), 'start'],
+    command: [TEMPORAL_SERVER, '--config-file', configuration, 'start'],
     env: {
       ...{ HOST_ADDRESS: ADDRESSES[place], POSTGRES_ADDRESS: host },
       ...{ POSTGRES_USER: username, POSTGRES_PASSWORD: password },

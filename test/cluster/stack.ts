@@ -38,6 +38,14 @@ export interface ClusterStack extends ChaosStack {
   pair: PostgresPair;
 }
 
+interface ClusterOptions {
+  isSynchronous?: boolean;
+  /** Default: as deploy/temporal/cluster.yaml has it. */
+  shards?: number;
+  /** Of API and worker, in addition to those of the chaos tool. */
+  settings?: Record<string, string>;
+}
+
 /** The processes of a host, in the order in which they start. */
 export const partsOfHost = ({ temporal, temporalProxy, api, worker, proxy }: Host): Part[] => [
   ...[temporal, temporalProxy, api, worker, proxy],
@@ -47,14 +55,15 @@ export const partsOfHost = ({ temporal, temporalProxy, api, worker, proxy }: Hos
 export async function startClusterStack(
   cleanup: Cleanup,
   folder: string,
-  { isSynchronous = false } = {},
+  { isSynchronous = false, shards, settings = {} }: ClusterOptions = {},
 ): Promise<ClusterStack> {
   openNetwork();
   const guard = <P extends Part>(part: P): P & WatchedPart => endWith(cleanup, watch(part));
   const pair = await startPostgresPair(folder, isSynchronous);
   for (const part of [pair.primary, pair.replica]) endWith(cleanup, part);
   const receiver = guard(createReceiver(path.join(folder, 'receiver.log'), ...RECEIVER_PORTS, HARNESS));
-  const temporals = [guard(temporalPart(folder, 'host1', pair)), guard(temporalPart(folder, 'host2', pair))] as const;
+  const temporal = (place: Host['place']): Host['temporal'] => guard(temporalPart(folder, place, pair, shards));
+  const temporals = [temporal('host1'), temporal('host2')] as const;
   const loadBalancer = guard(loadBalancerPart(folder));
   // On an empty database, one of two Temporal hosts that start at once gives up.
   for (const part of [receiver, ...temporals, loadBalancer]) await part.start();
@@ -76,6 +85,7 @@ export async function startClusterStack(
 
   const env = {
     ...SETTINGS,
+    ...settings,
     DATABASE_URL: pair.url(),
     TEMPORAL_ADDRESS,
     TEMPORAL_NAMESPACE: NAMESPACE,
