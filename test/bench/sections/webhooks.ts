@@ -49,7 +49,7 @@ const BESIDE: Beside[] = [
     async prepare({ bench, service, seller, receiver }) {
       await insertClosedOrders(service.db, seller.id, sizeOf(bench, 20_000, 500), receiver.url);
       const args = [path.join(PACKAGE_ROOT, 'dist/src/cli.js'), 'webhooks', 'resend', '--seller', seller.id];
-      await promisify(execFile)(process.execPath, [...args, '--state', 'delivered'], {
+      await promisify(execFile)(process.execPath, [...args, '--state', 'delivered', '--yes'], {
         env: { PATH: process.env.PATH, ...service.env },
       });
       return () => Promise.resolve();
