@@ -184,7 +184,11 @@ test('the daily look resumes an order whose workflow was deleted, and ends the o
   const queried = () => queryOrder(stack.client, settled).catch(() => undefined);
   await until(async () => (await queried())?.status === 'CREATED', 'the run that the reset has left answers');
   const runs = () => runsOf(stack, settled);
-  await until(async () => (await runs()).length === 2, 'visibility lists the run that the reset has left');
+  let listed: string[] = [];
+  await until(
+    async () => (listed = await runs()).length === 2,
+    () => `visibility lists the run that the reset has left, besides ${listed.join(', ')}`,
+  );
   receiver.answerWith(200);
   // A worker begins with it.
   await stack.stopWorker();
