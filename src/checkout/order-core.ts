@@ -1,5 +1,5 @@
 import { isProblem } from '../contracts/problem';
-import { findOrder, findOrderByPayLink, holdOrder, recordSettlement } from '../db/orders';
+import { findOrder, findSellerOfPayLink, holdOrder, recordSettlement } from '../db/orders';
 import type { Db } from '../db/pool';
 import { findSeller } from '../db/sellers';
 import type { Actor, ProgressEvent, Order, PaymentTerm, Settlement } from '../domain/order';
@@ -33,7 +33,7 @@ export function createOrderCore(deps: { db: Db; workflows: OrderWorkflows }) {
     findByPayLink: (payLinkId: string): Promise<Order> => requireOrderByPayLink(deps, payLinkId),
 
     /** Returns the seller of the order with a pay link, or undefined if there is none. */
-    findSeller: async (payLinkId: string) => (await findOrderByPayLink(db, payLinkId))?.sellerId,
+    findSeller: (payLinkId: string) => findSellerOfPayLink(db, payLinkId),
 
     /**
      * Reports the customer's progress. Ignores a refusal: the order has changed since, and its row shows how.

@@ -90,6 +90,16 @@ export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promi
   return rows[0] && toStoredOrder(rows[0]);
 }
 
+/** For each page, before its seller's turn: reads nothing else. */
+export async function findSellerOfPayLink(db: DbClient, payLinkId: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ sellerId: string }>({
+    name: 'find_seller_of_pay_link',
+    text: 'select seller_id as "sellerId" from orders where pay_link_id = $1',
+    values: [payLinkId],
+  });
+  return rows[0]?.sellerId;
+}
+
 /** Finds the order that holds a seller's reference: the one that is not UNSUCCESSFUL. */
 export async function findOrderByReference(
   db: DbClient,
