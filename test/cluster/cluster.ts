@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { StartError } from '../../src/entry-point';
-import { createCleanup } from '../chaos/cleanup';
+import { type Cleanup, createCleanup } from '../chaos/cleanup';
 import { explain } from '../chaos/explain';
 import { runCell } from '../chaos/run';
 import { CELLS, type ClusterCell } from './cells';
@@ -58,35 +58,32 @@ async function runInNamespaces(given: Record<string, string>): Promise<boolean> 
   }
 }
 
-/** Runs a cell in the namespaces of this process. */
-async function runInside(cell: ClusterCell, seed: number, folder: string): Promise<boolean> {
+/** Does the work of a process with namespaces of its own. @returns true if it has succeeded */
+async function runInside(work: (cleanup: Cleanup) => Promise<boolean>): Promise<boolean> {
   // All processes end with this one, also if its parent is killed.
   process.stdin.resume().on('end', () => process.exit(1));
   const cleanup = createCleanup();
   try {
-    const stack = await startClusterStack(cleanup, folder, cell);
-    const oldRoot = values['old-root'] || copyBuild(folder, '9.9.9');
-    const options = { seed, rate: Number(values.rate), oldRoot };
-    const { broken, facts, variant, orders, calls } = await runCell(stack, cell, options);
-    const name = `${cell.name}${variant === undefined ? '' : ` (${variant})`}, seed ${seed}`;
-    console.log(`${broken.length === 0 ? 'ok' : 'BROKEN'}: ${name}: ${orders} orders, ${calls} calls\n${cell.table()}`);
-    if (broken.length > 0) console.log(explain(broken, facts, stack));
-    return broken.length === 0;
+    return await work(cleanup);
   } finally {
     await cleanup.run();
   }
 }
 
-/** Prints the table of a setup of `--cost`. */
-async function measureInside(setup: number, folder: string): Promise<boolean> {
-  process.stdin.resume().on('end', () => process.exit(1));
-  const cleanup = createCleanup();
-  try {
-    console.log(await costOf(cleanup, folder, SETUPS[setup]!));
-    return true;
-  } finally {
-    await cleanup.run();
-  }
+async function breakHosts(cleanup: Cleanup, folder: string, cell: ClusterCell, seed: number): Promise<boolean> {
+  const stack = await startClusterStack(cleanup, folder, cell);
+  const oldRoot = values['old-root'] || copyBuild(folder, '9.9.9');
+  const options = { seed, rate: Number(values.rate), oldRoot };
+  const { broken, facts, variant, orders, calls } = await runCell(stack, cell, options);
+  const name = `${cell.name}${variant === undefined ? '' : ` (${variant})`}, seed ${seed}`;
+  console.log(`${broken.length === 0 ? 'ok' : 'BROKEN'}: ${name}: ${orders} orders, ${calls} calls\n${cell.table()}`);
+  if (broken.length > 0) console.log(explain(broken, facts, stack));
+  return broken.length === 0;
+}
+
+async function measureCost(cleanup: Cleanup, folder: string, setup: number): Promise<boolean> {
+  console.log(await costOf(cleanup, folder, SETUPS[setup]!));
+  return true;
 }
 
 async function run(): Promise<number> {
@@ -96,8 +93,15 @@ async function run(): Promise<number> {
   }
   const cells = CELLS.filter(({ name }) => values.cell.some((part) => name.includes(part)));
   if (cells.length === 0) throw new StartError('no cell has this name: see --list');
-  if (values.inside && values.setup) return (await measureInside(Number(values.setup), values.inside)) ? 0 : 1;
-  if (values.inside) return (await runInside(cells[0]!, Number(values.seed), values.inside)) ? 0 : 1;
+  const { inside: folder, setup, seed } = values;
+  if (folder !== undefined) {
+    const isDone = await runInside((cleanup) =>
+      setup === undefined
+        ? breakHosts(cleanup, folder, cells[0]!, Number(seed))
+        : measureCost(cleanup, folder, Number(setup)),
+    );
+    return isDone ? 0 : 1;
+  }
   const problem = lacking();
   if (problem !== undefined) throw new StartError(problem);
   buildTemporal();
@@ -108,9 +112,9 @@ async function run(): Promise<number> {
   }
   for (const { name, variants } of cells) {
     const count = Number(values.seeds ?? variants?.length ?? 1);
-    const seeds = values.seed ? [Number(values.seed)] : Array.from({ length: count }, (_, index) => index + 1);
-    for (const seed of seeds) {
-      const given = { cell: name, seed: `${seed}`, rate: values.rate, 'old-root': values['old-root'] };
+    const seeds = seed ? [Number(seed)] : Array.from({ length: count }, (_, index) => index + 1);
+    for (const one of seeds) {
+      const given = { cell: name, seed: `${one}`, rate: values.rate, 'old-root': values['old-root'] };
       if (!(await runInNamespaces(given))) failed += 1;
     }
   }

@@ -19,6 +19,7 @@ export const SETUPS: { shards: number; hosts: (1 | 2)[] }[] = [
   { shards: 16, hosts: [1] },
 ];
 
+const DATABASES = ['orders', 'temporal', 'temporal_visibility'];
 const CUSTOMERS = 8;
 const EVENTS: ProgressEvent[] = ['signup_started', 'approved', 'completed'];
 const WARM_UP_ORDERS = 150;
@@ -26,64 +27,48 @@ const ORDERS = 400;
 const REST_MS = 30_000;
 /** Until shards and workflows have moved. */
 const SETTLE_MS = 15_000;
-/** Of `utime` in /proc. */
+/** Of the four times in /proc/<pid>/stat: user and system, of the process and of its children that have ended. */
 const TICK_MS = 10;
 
-/** Sums since the start of the stack. */
-interface Sums {
-  at: number;
-  /** Processor time of each part, in ms. */
-  cpu: Record<string, number>;
-  /** Of each database. */
-  statements: Record<string, number>;
-  /** Of each database, in bytes, without commits and what runs in the background. */
-  wal: Record<string, number>;
-  /** All of it, in bytes. */
-  walTotal: number;
+/** What has been used since the start of the stack, by what it is. */
+type Used = Record<string, number>;
+
+/** Processor time of parts, with their children that have ended, in ms. */
+function cpuOf(parts: Part[]): number {
+  const ticks = parts
+    .flatMap((part) => part.pids())
+    .flatMap((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ').slice(11, 15));
+  return TICK_MS * ticks.reduce((sum, count) => sum + Number(count), 0);
 }
 
-/** Processor time of a part, with its children that have ended, in ms. */
-function cpuOf(part: Part): number {
-  return part.pids().reduce((sum, pid, index) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ').slice(11, 15).map(Number);
-    const own = fields[0]! + fields[1]!;
-    return sum + TICK_MS * (index === 0 ? own + fields[2]! + fields[3]! : own);
-  }, 0);
-}
-
-async function sumsOf({ hosts, pair, db }: ClusterStack): Promise<Sums> {
-  const all = (select: (host: ClusterStack['hosts'][0]) => Part[]): number =>
-    hosts.flatMap(select).reduce((sum, part) => sum + cpuOf(part), 0);
-  const cpu = {
-    ...{
-      API: all(({ api }) => [api]),
-      worker: all(({ worker }) => [worker]),
-      Temporal: all(({ temporal }) => [temporal]),
-    },
-    ...{ proxies: all(({ proxy, temporalProxy }) => [proxy, temporalProxy]), Postgres: cpuOf(pair.primary) },
+async function readUsed({ hosts, pair, db }: ClusterStack): Promise<Used> {
+  // WAL of a statement is without commits and what runs in the background.
+  const { rows } = await db.query<{ name: string; calls: number; wal: number; allWal: number }>(
+    `select datname as name, coalesce(sum(calls), 0)::float8 as calls, coalesce(sum(wal_bytes), 0)::float8 / 1000 as wal,
+       pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 / 1000 as "allWal"
+     from pg_database d left join pg_stat_statements s on d.oid = s.dbid where datname = any($1) group by 1 order by 1`,
+    [DATABASES],
+  );
+  return {
+    'API, ms': cpuOf(hosts.map(({ api }) => api)),
+    'worker, ms': cpuOf(hosts.map(({ worker }) => worker)),
+    'Temporal, ms': cpuOf(hosts.map(({ temporal }) => temporal)),
+    'Postgres, ms': cpuOf([pair.primary]),
+    'proxies, ms': cpuOf(hosts.flatMap(({ proxy, temporalProxy }) => [proxy, temporalProxy])),
+    ...Object.fromEntries(rows.map(({ name, calls }) => [`statements, ${name}`, calls])),
+    ...Object.fromEntries(rows.map(({ name, wal }) => [`WAL, ${name}, kB`, wal])),
+    'WAL, all of it, kB': rows[0]!.allWal,
   };
-  const { rows } = await db.query<{ name: string; calls: number; wal: number }>(
-    `select datname as name, sum(calls)::float8 as calls, sum(wal_bytes)::float8 as wal
-       from pg_stat_statements s join pg_database d on d.oid = s.dbid group by 1`,
-  );
-  const total = await db.query<{ bytes: number }>(
-    `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as bytes`,
-  );
-  const by = (value: (row: (typeof rows)[0]) => number): Record<string, number> =>
-    Object.fromEntries(rows.map((row) => [row.name, value(row)]));
-  const at = performance.now();
-  return { at, cpu, statements: by(({ calls }) => calls), wal: by(({ wal }) => wal), walTotal: total.rows[0]!.bytes };
 }
 
-/** What `work` adds to each sum. */
-async function added(
-  stack: ClusterStack,
-  work: () => Promise<unknown>,
-): Promise<(pick: (sums: Sums) => number) => number> {
-  const before = await sumsOf(stack);
+/** What is used while `work` runs, and for how long, in ms. */
+async function usedBy(stack: ClusterStack, work: () => Promise<unknown>): Promise<{ used: Used; ms: number }> {
+  const before = await readUsed(stack);
+  const startedAt = performance.now();
   await work();
-  const after = await sumsOf(stack);
-  return (pick) => pick(after) - pick(before);
+  const ms = performance.now() - startedAt;
+  const used = Object.entries(await readUsed(stack)).map(([what, after]) => [what, after - before[what]!] as const);
+  return { used: Object.fromEntries(used), ms };
 }
 
 /** Whole orders, until the last webhook is delivered. @returns orders a second while customers came */
@@ -117,28 +102,16 @@ export async function costOf(cleanup: Cleanup, folder: string, { shards, hosts }
     await delay(SETTLE_MS);
     await whole(stack, shopper, shop, WARM_UP_ORDERS);
     let perSecond = 0;
-    const busy = await added(stack, async () => (perSecond = await whole(stack, shopper, shop, ORDERS)));
+    const busy = await usedBy(stack, async () => (perSecond = await whole(stack, shopper, shop, ORDERS)));
     await delay(SETTLE_MS);
-    const rest = await added(stack, () => delay(REST_MS));
-    const perOrder = (pick: (sums: Sums) => number): string => {
-      const idle = (rest(pick) / rest(({ at }) => at)) * busy(({ at }) => at);
-      return ((busy(pick) - idle) / ORDERS).toFixed(1);
-    };
-    const atRest = (pick: (sums: Sums) => number): string => ((1000 * rest(pick)) / rest(({ at }) => at)).toFixed(1);
-    const figures: [string, (sums: Sums) => number][] = [
-      ...['API', 'worker', 'Temporal', 'Postgres', 'proxies'].map((part): [string, (sums: Sums) => number] => [
-        `${part}, ms`,
-        ({ cpu }) => cpu[part]!,
-      ]),
-      ...['orders', 'temporal', 'temporal_visibility'].flatMap((database): [string, (sums: Sums) => number][] => [
-        [`statements, ${database}`, ({ statements }) => statements[database] ?? 0],
-        [`WAL, ${database}, kB`, ({ wal }) => (wal[database] ?? 0) / 1000],
-      ]),
-      ['WAL, all of it, kB', ({ walTotal }) => walTotal / 1000],
-    ];
+    const rest = await usedBy(stack, () => delay(REST_MS));
     const setup = `${shards} shards, ${count} host${count > 1 ? 's' : ''}`;
     rows.push([setup, 'whole orders a second', perSecond.toFixed(1), '']);
-    for (const [what, pick] of figures) rows.push([setup, what, perOrder(pick), atRest(pick)]);
+    for (const [what, used] of Object.entries(busy.used)) {
+      const atRest = rest.used[what]! / rest.ms;
+      const forAnOrder = (used - atRest * busy.ms) / ORDERS;
+      rows.push([setup, what, forAnOrder.toFixed(1), (1000 * atRest).toFixed(1)]);
+    }
   }
   const problems = [
     ...ledger.complaints,

@@ -14,8 +14,6 @@ import { TEMPORAL_SERVER, TEMPORAL_SQL_TOOL } from './programs';
 
 const START_LIMIT_MS = 60_000;
 const TEMPORAL_PORT = 7233;
-/** Of deploy/temporal/cluster.yaml. */
-const SHARDS = 512;
 const DATABASES = { temporal: 'temporal', temporal_visibility: 'visibility' };
 
 interface ServerSpec {
@@ -133,12 +131,15 @@ export async function startPostgresPair(folder: string, isSynchronous: boolean):
   };
 }
 
-/** All four services of Temporal on one host, as deploy/temporal/cluster.yaml has them. */
-export function temporalPart(folder: string, place: 'host1' | 'host2', { url }: PostgresPair, shards = SHARDS): Part {
+/** All four services of Temporal on one host, as deploy/temporal/cluster.yaml has them. @param shards another number of them */
+export function temporalPart(folder: string, place: 'host1' | 'host2', { url }: PostgresPair, shards?: number): Part {
   const { username, password, host } = new URL(url());
-  const configuration = path.join(folder, 'cluster.yaml');
-  const shipped = readFileSync(path.join(PACKAGE_ROOT, 'deploy/temporal/cluster.yaml'), 'utf8');
-  writeFileSync(configuration, shipped.replace(`numHistoryShards: ${SHARDS}`, `numHistoryShards: ${shards}`));
+  const shipped = path.join(PACKAGE_ROOT, 'deploy/temporal/cluster.yaml');
+  const configuration = shards === undefined ? shipped : path.join(folder, 'cluster.yaml');
+  if (shards !== undefined) {
+    const changed = readFileSync(shipped, 'utf8').replace(/numHistoryShards: \d+/, `numHistoryShards: ${shards}`);
+    writeFileSync(configuration, changed);
+  }
   return serverPart({
     name: `Temporal on ${place}`,
     place,
