@@ -99,7 +99,7 @@ const LAYERS = {
   html: [],
   // The seller's page: the use cases, as the API has them.
   portal: ['domain', 'contracts', 'postgres', 'html', 'orders'],
-  mail: ['domain:type', 'html', 'postgres'],
+  mail: ['domain', 'html', 'postgres'],
   providers: ['checkout', 'config:type', 'postgres:type'],
   cli: [
     ...['domain', 'contracts', 'encryption', 'db', 'postgres', 'webhooks', 'telemetry', 'calls', 'temporal', 'orders'],

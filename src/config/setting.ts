@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isThisMachine } from '../domain/web-url';
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
@@ -36,7 +37,7 @@ export const baseUrl = () =>
 /** True for https, and for http on this machine. */
 export function isSafe(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === 'https:' || isThisMachine(hostname);
 }
 
 /** `true` or `1` turns it on. Default: false. */

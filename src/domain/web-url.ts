@@ -15,6 +15,9 @@ export function parseUrl(text: string): URL | undefined {
   }
 }
 
+/** True for a `hostname` of a `URL` that is this machine itself. */
+export const isThisMachine = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
 /** Why a text is not the URL of a web server, to follow the name of a field; undefined if it is. */
 export function checkWebUrl(text: string): string | undefined {
   if (text.length > MAX_URL_LENGTH) return TOO_LONG;

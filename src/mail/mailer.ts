@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
 import type { Db, DbClient } from '../db/pool';
+import { isThisMachine } from '../domain/web-url';
 
 /** Mails that a process sends at the same time: a slow mail server must not fill the slots of the worker. */
 const MAILS_AT_ONCE = 10;
@@ -86,11 +86,9 @@ export function createMailer({ mail: { url, from } }: Pick<MailSettings, 'mail'>
 
 /** Options in the URL's query take precedence. */
 function createSmtp(url: string) {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
-  const isOnThisMachine = host === 'localhost' || (isIP(host) > 0 && /^(127\.|::1$)/.test(host));
   return createTransport({
     url,
-    requireTLS: !isOnThisMachine,
+    requireTLS: !isThisMachine(new URL(url).hostname),
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,

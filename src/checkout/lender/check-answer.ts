@@ -3,7 +3,7 @@ import { printableText } from '../../contracts/fields';
 import { MAX_INTEREST_FREE_DAYS, MAX_INTEREST_PERCENT, type Settlement } from '../../domain/order';
 import type { LenderAnswer, LenderApplication } from './lender';
 import { type Offer, totalPence } from '../domain/application';
-import { parseUrl } from '../../domain/web-url';
+import { isThisMachine, parseUrl } from '../../domain/web-url';
 
 /** The least and the most time until the lender is asked again, whatever its adapter says. */
 const ASK_AGAIN_MS = { least: 5000, most: 86_400_000 };
@@ -73,7 +73,7 @@ function isSafe(url: string, returnUrl: string): boolean {
   const { protocol, hostname, origin } = parseUrl(url) ?? {};
   if (protocol === undefined || hostname === undefined) return false;
   if (protocol !== 'http:') return protocol === 'https:';
-  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) || origin === new URL(returnUrl).origin;
+  return isThisMachine(hostname) || origin === new URL(returnUrl).origin;
 }
 
 function parse<T>(schema: z.ZodType<T>, value: unknown): T {
