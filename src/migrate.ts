@@ -1,5 +1,7 @@
+import { formatError } from './cli/cli-error';
 import { loadDatabaseConfig } from './config';
 import { migrate } from './db/migrations';
+import { isDatabaseUnavailable } from './db/database-errors';
 import { isExplained } from './entry-point';
 import { createLogger } from './logger';
 
@@ -21,6 +23,7 @@ async function main(): Promise<void> {
 }
 
 void main().catch((error: unknown) => {
-  console.error(isExplained(error) ? error.message : error);
+  const isClear = isExplained(error) || isDatabaseUnavailable(error);
+  console.error(isClear ? formatError(error) : error);
   process.exit(1);
 });

@@ -15,7 +15,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return (
     'syscall' in error ||
     error.name === 'AggregateError' ||
-    /timeout|Connection terminated|Client has encountered a connection error|not queryable/i.test(error.message)
+    /timeout|Connection terminated|Client has encountered a connection error|not queryable|certificate|does not support SSL/i.test(
+      error.message,
+    )
   );
 }
 

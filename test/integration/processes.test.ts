@@ -1,21 +1,27 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, rmSync } from 'node:fs';
+import { type AddressInfo, type Server, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { TLSSocket } from 'node:tls';
 import { PACKAGE_ROOT } from '../../src/package';
 import { freePort } from '../../tools/local-stack/ports';
 import { apiOf } from '../support/api';
 import { killProcesses, startProcess } from '../support/processes';
 import { scrape } from '../support/prometheus';
+import { selfSigned } from '../support/self-signed';
 import { QUICK, useStack } from '../support/stack';
 import { until } from '../support/until';
 
 const stack = useStack({ worker: false });
 const children: ChildProcess[] = [];
+const servers: Server[] = [];
 afterEach(async () => {
   await killProcesses();
   for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const server of servers.splice(0)) server.close();
 });
 
 /** Runs a script in `dist/`. */
@@ -25,24 +31,53 @@ function runScript(script: string): ChildProcess {
   return child;
 }
 
-test.each([
-  ['refuses connections', async () => `127.0.0.1:${await freePort()}`],
-  ['has a name that cannot be resolved', () => Promise.resolve('postgres.invalid:5432')],
-])('an API whose Postgres %s answers 503 until it is stopped', async (_, address) => {
-  const env = {
-    ...QUICK,
-    DATABASE_URL: `postgres://orders@${await address()}/orders`,
-    TEMPORAL_ADDRESS: '127.0.0.1:1',
-  };
-  const api = await startProcess('server', env);
-  const tries = () => api.lines.filter((line) => line.includes('schema not checked yet'));
-  await until(() => tries().length >= 3, 'the API has tried three times');
-  const url = `http://127.0.0.1:${api.port}`;
-  expect((await fetch(`${url}/health/ready`)).status).toBe(503);
-  const order = `${url}/api/lending/edge/ecommerce/order/${crypto.randomUUID()}/`;
-  expect((await fetch(order, { headers: { Authorization: 'Bearer sk_any' } })).status).toBe(503);
-  await api.signal('SIGTERM');
-  expect(api.exitCode()).toBe(0);
+/** Answers Postgres's request for TLS with a certificate that nothing trusts. @returns the port */
+async function startUntrusted(): Promise<number> {
+  const server = createServer((socket) => {
+    socket.once('data', () => {
+      socket.write('S');
+      new TLSSocket(socket, { isServer: true, ...selfSigned('localhost') }).on('error', () => socket.destroy());
+    });
+  });
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+describe.each([
+  ['refuses connections', 'connect ECONNREFUSED', async () => `127.0.0.1:${await freePort()}/orders`],
+  ['has an unknown name', 'getaddrinfo ENOTFOUND', () => Promise.resolve('postgres.invalid:5432/orders')],
+  [
+    'has a certificate that is not trusted',
+    'self-signed certificate',
+    async () => `127.0.0.1:${await startUntrusted()}/orders?sslmode=verify-full`,
+  ],
+])('if Postgres %s', (_, reason, address) => {
+  test('the API answers 503 until it is stopped', async () => {
+    const env = {
+      ...QUICK,
+      DATABASE_URL: `postgres://orders@${await address()}`,
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+    };
+    const api = await startProcess('server', env);
+    const tries = () => api.lines.filter((line) => line.includes('schema not checked yet'));
+    await until(() => tries().length >= 3, 'the API has tried three times');
+    const url = `http://127.0.0.1:${api.port}`;
+    expect((await fetch(`${url}/health/ready`)).status).toBe(503);
+    const order = `${url}/api/lending/edge/ecommerce/order/${crypto.randomUUID()}/`;
+    expect((await fetch(order, { headers: { Authorization: 'Bearer sk_any' } })).status).toBe(503);
+    await api.signal('SIGTERM');
+    expect(api.exitCode()).toBe(0);
+  });
+
+  test('the migrations say so in a line, and end with 1', async () => {
+    const env = { ...process.env, DATABASE_URL: `postgres://orders@${await address()}` };
+    const child = spawn(process.execPath, ['src/migrate.js'], { cwd: path.join(PACKAGE_ROOT, 'dist'), env });
+    children.push(child);
+    const [printed, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(code).toBe(1);
+    expect(printed).toMatch(new RegExp(`^the database is unavailable: ${reason}.*\\n$`));
+  });
 });
 
 test('API and worker use no variable that other programs export, and listen on IPv6 and IPv4', async () => {

@@ -38,6 +38,8 @@ test.each([
   ['a connection cut by the server', new Error('Connection terminated unexpectedly')],
   ['a connection timeout', new Error('timeout exceeded when trying to connect')],
   ['a query timeout', new Error('Query read timeout')],
+  ['a certificate that is not trusted', new Error('unable to verify the first certificate')],
+  ['a server without TLS', new Error('The server does not support SSL connections')],
 ])('%s is an outage', (_, error) => {
   expect(isDatabaseUnavailable(error)).toBe(true);
 });
