@@ -141,7 +141,7 @@ export function orderRoutes(
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
     const progress = eventOf(ctx, simulateRequestSchema);
     const stored = await orderOf(ctx, sellerOf(ctx).id);
-    sendOrder(ctx, await simulateProgress(deps, stored, { ...progress, ifVersion: ifMatchOf(ctx) }));
+    sendOrder(ctx, await simulateProgress(deps, stored, { ...progress, channel: 'api', ifVersion: ifMatchOf(ctx) }));
   });
 
   return router;

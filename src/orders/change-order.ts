@@ -58,11 +58,11 @@ export async function changeOrder(
 export async function simulateProgress(
   deps: ChangeDependencies,
   stored: StoredOrder,
-  progress: Pick<ChangeRequest, 'event' | 'reason' | 'paymentTerm' | 'ifVersion'>,
+  progress: Omit<ChangeRequest, 'actor' | 'context'>,
 ): Promise<Order> {
   if (!stored.sandbox) throw new Problem('sandbox_only');
   const actor = progress.event === 'expired' ? 'system' : 'checkout';
-  return changeOrder(deps, stored, { ...progress, actor, channel: 'api' });
+  return changeOrder(deps, stored, { ...progress, actor });
 }
 
 /** @param version of the order */

@@ -126,7 +126,7 @@ const EVENTS: Record<string, string> = {
 };
 
 const ACTORS: Record<string, string> = {
-  seller: 'you',
+  seller: 'your shop',
   customer: 'the customer',
   checkout: 'the checkout',
   operator: 'an operator of the service',
@@ -135,7 +135,8 @@ const ACTORS: Record<string, string> = {
 
 function timelineEntry(entry: TimelineEntryBody): Html | false {
   if (entry.type === 'webhook_attempt') return false;
-  const { at, event, actor, reason } = entry;
+  const { at, event, actor, channel, reason } = entry;
+  const who = channel === 'portal' ? 'you, on this page' : (ACTORS[actor] ?? actor);
   const what =
     entry.type === 'change'
       ? (EVENTS[event] ?? event)
@@ -144,9 +145,7 @@ function timelineEntry(entry: TimelineEntryBody): Html | false {
     entry.type === 'change' && entry.payment_term ? `, ${TERM_LABELS[entry.payment_term].toLowerCase()}` : '';
   return html`<li>
     ${time(at)}
-    <span
-      >${what}${term}. <span class="hint">By ${ACTORS[actor] ?? actor}${reason !== null && `: ${reason}`}</span></span
-    >
+    <span>${what}${term}. <span class="hint">By ${who}${reason !== null && `: ${reason}`}</span></span>
   </li>`;
 }
 

@@ -89,7 +89,7 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
     return { title: `Cancel order ${order.reference}?`, content: cancelPage(visit, order) };
   });
 
-  const cancel = { event: 'cancel', actor: 'seller', channel: 'api', reason: null } as const;
+  const cancel = { event: 'cancel', actor: 'seller', channel: 'portal', reason: null } as const;
   const stored = ({ session }: Visit, ctx: Context) => requireOrder(deps, ctx.params.orderId ?? '', session.seller.id);
 
   action('/orders/:orderId/cancel', 'order cancel', [], async (visit, _fields, ctx) => {
@@ -99,7 +99,8 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
 
   action('/orders/:orderId/simulate', 'order simulate', ['event'], async (visit, { event }, ctx) => {
     const { data } = validate(simulateRequestSchema, { data: { event } });
-    const { id } = await simulateProgress(deps, await stored(visit, ctx), { event: data.event, reason: null });
+    const progress = { event: data.event, reason: null, channel: 'portal' } as const;
+    const { id } = await simulateProgress(deps, await stored(visit, ctx), progress);
     return `/orders/${id}/`;
   });
 }

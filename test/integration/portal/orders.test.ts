@@ -1,4 +1,5 @@
 import { type Api } from '../../support/api';
+import { timelineOf } from '../../support/orders';
 import { portalVisitor } from '../../support/portal';
 import { useSharedStack } from '../../support/shared-stack';
 import { withNewSeller } from '../../support/stack';
@@ -79,6 +80,7 @@ test('a cancel asks first, cancels once, and is in the audit log with its user',
   const { status, headers } = await submit(`${path}cancel/`, `${path}cancel/`);
   expect([status, headers.get('Location')]).toEqual([303, `${path}?done=cancelled`]);
   expect((await api.get(order.id)).body.data.status).toBe('UNSUCCESSFUL');
+  expect((await timelineOf(stack, order.id)).at(-1)).toMatchObject({ actor: 'seller', channel: 'portal' });
   const { rows } = await stack.db.query(
     `select operator, arguments->>'user' as user, arguments->>'orderId' as id, outcome from operator_action
      where command = 'portal order cancel' and arguments->>'seller' = $1`,
@@ -93,6 +95,7 @@ test('a seller of a sandbox account simulates what the status allows, and one of
   const path = `${openTo}${order.id}/`;
   expect((await submit(path, `${path}simulate/`, { event: 'signup_started' })).status).toBe(303);
   expect((await api.get(order.id)).body.data.status).toBe('PENDING');
+  expect((await timelineOf(stack, order.id)).at(-1)).toMatchObject({ actor: 'checkout', channel: 'portal' });
   expect((await submit(path, `${path}simulate/`, { event: 'completed' })).status).toBe(409);
   expect((await submit(path, `${path}simulate/`, { event: 'nonsense' })).status).toBe(422);
 });
