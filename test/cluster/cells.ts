@@ -12,6 +12,8 @@ import { type ClusterStack, type Host, partsOfHost } from './stack';
 /** How long a fault lasts, and how long the service is watched afterwards. */
 const FAULT_MS = 40_000;
 const AFTER_MS = 30_000;
+/** How long two builds work beside each other. */
+const BESIDE_MS = 600_000;
 /** Reads are twice as frequent. */
 const CREATE_EVERY_MS = 1000;
 /** Just started, two hosts on one machine fail the calls of the first seconds. */
@@ -22,7 +24,7 @@ const PROMOTED_AFTER_MS = 5000;
 const BEHIND_MS = 1500;
 
 /** What a cell does under load, in phases: the first begins with the fault. */
-type Steps = (scene: ClusterScene) => { name: string; begin: () => Promise<unknown> }[];
+type Steps = (scene: ClusterScene) => { name: string; begin: () => Promise<unknown>; lastsMs?: number }[];
 type ClusterScene = Scene & { stack: ClusterStack; host: Host; other: Host };
 
 interface Plan extends Pick<Cell, 'variants' | 'allowed' | 'restores' | 'repair'> {
@@ -45,6 +47,11 @@ const startHost = async (host: Host): Promise<void> => {
   const [temporal, ...services] = partsOfHost(host);
   await Promise.all([temporal!.start(), together(services, (part) => part.start())]);
 };
+
+function rollWorker({ worker }: Host, root: string | undefined): Promise<void> {
+  worker.relaunchWith(root === undefined ? {} : { root });
+  return restart(worker, 'SIGTERM');
+}
 
 /** Takes a host away and back as docs/operators/two-hosts.md has it. */
 async function rollHost({ api, worker, proxy }: Host, root: string | undefined): Promise<void> {
@@ -142,6 +149,13 @@ const PLANS: Plan[] = [
       { name: 'both upgraded', begin: () => rollHost(other, undefined) },
     ],
   },
+  {
+    name: 'a worker of the old build beside the new one',
+    steps: ({ host, oldRoot }) => [
+      { name: 'old', begin: () => rollWorker(host, oldRoot), lastsMs: BESIDE_MS },
+      { name: 'new', begin: () => rollWorker(host, undefined) },
+    ],
+  },
 ];
 
 /**
@@ -204,7 +218,7 @@ function cellOf({ name, steps, isSynchronous = false, ...details }: Plan): Clust
           phases.push({ name: step.name, from, to: Infinity });
           console.log(`${new Date().toISOString()} ${host!.place} ${step.name}`);
           await step.begin();
-          await delay(index === planned.length - 1 ? AFTER_MS : FAULT_MS);
+          await delay(step.lastsMs ?? (index === planned.length - 1 ? AFTER_MS : FAULT_MS));
         }
       } finally {
         phases.at(-1)!.to = performance.now();
