@@ -28,16 +28,18 @@ RUN npm ci --ignore-scripts --include=prod --omit=dev --workspaces=false \
 FROM ${NODE_IMAGE}
 # tini: as process 1, node ignores signals until it has registered handlers.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates tini \
+ && apt-get install -y --no-install-recommends ca-certificates libjemalloc2 tini \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 # The API and the worker both answer health checks on port 3000. By default, the youngest objects of each of a worker's threads
-# may take 192 MB before they are collected, and a worker in use took 1 GB instead of 550 MB.
+# may take 192 MB before they are collected, and a worker in use took 1 GB instead of 550 MB. jemalloc returns what the SDK's
+# native part has freed; glibc kept 120 MB of it.
 ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=16 \
+    LD_PRELOAD=libjemalloc.so.2 \
     HOST=:: \
     PORT=3000 \
     WORKER_HEALTH_PORT=3000 \
