@@ -9,11 +9,11 @@ import {
   type Order,
   type OrderChange,
   type OrderState,
+  type RequestContext,
   isStatusChange,
   sequenceOf,
   stateOf,
 } from '../src/domain/order';
-import type { RequestContext } from '../src/domain/text';
 import type { WebhookRef, WebhookSelection } from '../src/domain/webhook';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChange, reportRefusedSignal } from '../src/telemetry/report';

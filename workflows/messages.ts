@@ -4,13 +4,14 @@ import {
   type OrderEvent,
   type OrderState,
   type ChangeRequest,
+  type RequestContext,
   ACTORS,
   PAYMENT_TERMS,
   CHANNELS,
   MAX_REASON_LENGTH,
   ORDER_EVENTS,
 } from '../src/domain/order';
-import { type RequestContext, isRequestId, traceIdOf } from '../src/domain/text';
+import { isRequestId, traceIdOf } from '../src/domain/text';
 
 /** Order workflows and their saves. */
 export const ORDER_TASK_QUEUE = 'orders';

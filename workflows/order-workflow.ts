@@ -19,13 +19,14 @@ import type { WebhookActivities } from '../activities/webhook-activities';
 import {
   type OrderChange,
   type OrderState,
+  type RequestContext,
   decide,
   isForVersion,
   isFinal,
   isStatusChange,
   withChange,
 } from '../src/domain/order';
-import { type RequestContext, isUuid } from '../src/domain/text';
+import { isUuid } from '../src/domain/text';
 import type { WebhookRef } from '../src/domain/webhook';
 import {
   type OrderWorkflowInput,

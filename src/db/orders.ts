@@ -1,7 +1,14 @@
 import type { StatusWebhook } from '../contracts/order-mapper';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
-import { type Order, type OrderChange, type OrderFacts, type Settlement, creation, stateOf } from '../domain/order';
-import type { RequestContext } from '../domain/text';
+import {
+  type Order,
+  type OrderChange,
+  type OrderFacts,
+  type RequestContext,
+  type Settlement,
+  creation,
+  stateOf,
+} from '../domain/order';
 import { type Db, type DbClient, runStatement } from './pool';
 import { type Columns, isoOf, jsonOf, namesOf, parametersOf, selectionOf, statement } from './statement';
 

@@ -1,5 +1,3 @@
-import type { RequestContext } from './text';
-
 export const ORDER_STATUSES = ['CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL'] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
@@ -163,6 +161,16 @@ export interface OrderChange {
   paymentTerm: PaymentTerm | null;
   /** ISO 8601 in UTC. */
   at: string;
+}
+
+/**
+ * The request, or the CLI command, that work is done for. It is passed on with a change to the workflow and its save, for
+ * logs and traces.
+ */
+export interface RequestContext {
+  requestId?: string | undefined;
+  /** W3C Trace Context: of the caller, if it sent a valid one, or of our own span. */
+  traceparent?: string | undefined;
 }
 
 export interface ChangeRequest {

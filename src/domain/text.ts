@@ -5,16 +5,6 @@ export function isUuid(text: unknown): text is string {
   return typeof text === 'string' && UUID.test(text);
 }
 
-/**
- * The request, or the CLI command, that work is done for. It is passed on with a change to the workflow and its save, for
- * logs and traces.
- */
-export interface RequestContext {
-  requestId?: string | undefined;
-  /** W3C Trace Context: of the caller, if it sent a valid one, or of our own span. */
-  traceparent?: string | undefined;
-}
-
 /** Not a key or secret that was sent in the wrong field: ids are logged, and stored in Temporal. */
 const REQUEST_ID = /^(?!sk_|ck_|whsec_)[\w.:/+=-]{1,128}$/;
 

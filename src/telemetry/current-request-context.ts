@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { trace } from '@opentelemetry/api';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { type RequestContext, traceIdOf } from '../domain/text';
+import type { RequestContext } from '../domain/order';
+import { traceIdOf } from '../domain/text';
 
 const storage = new AsyncLocalStorage<RequestContext>();
 
