@@ -196,7 +196,7 @@ const TCP = `defaults
   timeout server 1h
   retries 3
   option redispatch 1
-  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server inter 1s fall 2 rise 1
 `;
 
 export const TEMPORAL_ADDRESS = '127.0.0.1:7230';
@@ -204,7 +204,7 @@ export const TEMPORAL_ADDRESS = '127.0.0.1:7230';
 const toTemporal = (servers: [string, string][], options = ''): string => `
 listen temporal
   bind ${TEMPORAL_ADDRESS}
-${servers.map(([name, address], index) => `  server ${name} ${address}:${TEMPORAL_PORT} check${index > 0 ? options : ''}`).join('\n')}
+${servers.map(([name, address], index) => `  server ${name} ${address}:${TEMPORAL_PORT} check on-marked-down shutdown-sessions${index > 0 ? options : ''}`).join('\n')}
 `;
 
 /** What the services of a host use: its own Temporal, and the other one's while that is down. */
