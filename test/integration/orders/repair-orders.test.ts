@@ -79,6 +79,20 @@ test('a terminated run is replaced by one that resumes from the row and delivers
   await until(() => noWebhookPending(stack, [id]), 'all webhooks are delivered');
 });
 
+test('a run that gets no task is replaced once a person terminates it', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await stack.client.workflow.start('orderWorkflow', {
+    workflowId: `order-${id}`,
+    // As if Temporal had lost its task: no worker looks here.
+    taskQueue: 'nobody',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+    args: [{ orderId: id }],
+  });
+  await workflow(id).terminate('a test');
+  const answer = () => queryOrder(stack.client, id).catch(() => undefined);
+  await until(async () => (await answer())?.version === 2, 'a new run answers');
+});
+
 test('a row of a restored backup is not resumed if a run of its order has completed since', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved']);
   await workflow(id).terminate('a test');
