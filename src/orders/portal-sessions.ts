@@ -55,12 +55,14 @@ export function createPortalSessions(db: Db) {
       command: `portal ${command}`,
       arguments: { seller: seller.id, user, session: id, ...argument },
     });
+    // The action has ended: an outcome that cannot be recorded stays `started`.
+    const finish = (error: string | null) => finishAction(db, actionId, error).catch(() => undefined);
     try {
       const result = await withRequestContext({ requestId: actionId }, act);
-      await finishAction(db, actionId, null);
+      await finish(null);
       return result;
     } catch (error) {
-      await finishAction(db, actionId, (error as Error).message);
+      await finish((error as Error).message);
       throw error;
     }
   }
