@@ -74,7 +74,8 @@ create table portal_session (
   started_at timestamptz,
   last_used_at timestamptz
 );
-create index portal_session_by_seller on portal_session (seller_id, created_at);
+-- For the deletion of old sessions.
+create index portal_session_by_age on portal_session (created_at);
 
 -- Every active secret signs, so that a receiver can change to a new secret while the old one is still active.
 create table webhook_secret (
@@ -442,7 +443,7 @@ create table webhook_test (
   created_at timestamptz not null default now()
 );
 
--- Secrets that all processes share, encrypted like webhook secrets, such as the one that signs the checkout's forms.
+-- Secrets that all processes share, encrypted like webhook secrets: those that sign the forms of checkout and seller's page.
 -- Created on first use.
 create table service_secret (
   name text primary key,
