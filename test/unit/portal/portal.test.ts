@@ -54,7 +54,8 @@ async function startPortal(session: object | undefined, read: () => Promise<obje
     ctx.state.log = createLogger('warn', 'test', { write: (line) => void lines.push(JSON.parse(line)) });
     return next();
   });
-  const server = createServer(app.use(portal as unknown as Koa.Middleware).callback());
+  const handle = app.use(portal).callback();
+  const server = createServer((request, response) => void handle(request, response));
   servers.push(server);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/portal`;
