@@ -15,8 +15,8 @@ const LOOK_BACK_MS = 86_400_000;
 /** A run is listed some time after it has closed, and Temporal's machines differ. */
 const OVERLAP_MS = 5 * 60_000;
 const DAY_MS = 86_400_000;
-/** For one call about one order. */
-const TIMEOUT_MS = 5000;
+/** For one call about one order. A query waits 5 s for the worker that had the workflow, before another one gets it. */
+const TIMEOUT_MS = 10_000;
 
 interface Dependencies {
   db: Db;
@@ -70,15 +70,23 @@ export function createResumes(deps: Dependencies): () => Promise<void> {
 export function createDailyLook(deps: Dependencies): (stop: AbortSignal) => Promise<void> {
   const { db, workflows, log } = deps;
   let lookedAt = -Infinity;
+  /** Those that failed, or cannot be judged yet: the next round looks at them again. */
+  let undecided: string[] = [];
+
+  const repair = (ids: string[]) =>
+    forEach(ids.values(), async (id) => {
+      const isDone = await repairOrder(deps, id, 'missing').catch((error: unknown) => {
+        log.warn({ err: error, order_id: id }, 'an order was not repaired');
+        return false;
+      });
+      if (!isDone) undecided.push(id);
+    });
 
   return async (stop) => {
+    const again = undecided;
+    undecided = [];
+    await repair(again);
     if (performance.now() - lookedAt < DAY_MS) return;
-    const undecided: string[] = [];
-    const repair = (ids: string[]) =>
-      forEach(ids.values(), async (id) => {
-        if (!(await repairOrder(deps, id, 'missing'))) undecided.push(id);
-        // One that fails does not keep the look from the others.
-      }).catch((error: unknown) => log.warn({ err: error }, 'an order was not repaired'));
     for (let after: string | undefined = FIRST_ID; after !== undefined && !stop.aborted;) {
       const left: string[] = await findLeftToDo(db, after, BATCH);
       after = left.at(-1);
@@ -89,8 +97,7 @@ export function createDailyLook(deps: Dependencies): (stop: AbortSignal) => Prom
       if (stop.aborted) return;
       if (!(await isLeftToDo(db, orderId))) await repair([orderId]);
     }
-    // One that cannot be judged yet is looked at again in the next round.
-    if (undecided.length === 0) lookedAt = performance.now();
+    lookedAt = performance.now();
   };
 }
 

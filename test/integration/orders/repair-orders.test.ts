@@ -181,8 +181,10 @@ test('the daily look resumes an order whose workflow was deleted, and ends the o
   receiver.answerWith(500);
   const open = await openOrder(stack, {}, ['signup_started']);
   const unsent = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
-  const settled = await openOrder(stack, {}, ['signup_started', 'failed']);
+  const settled = await openOrder(stack);
+  const created = await queryOrder(stack.client, settled);
   const healthy = await openOrder(stack);
+  await stack.api.cancel(settled);
   await workflow(settled).result();
   const { namespace } = stack.client.options;
   for (const id of [open, unsent]) {
@@ -194,15 +196,13 @@ test('the daily look resumes an order whose workflow was deleted, and ends the o
     await until(async () => (await statusOf(stack.client, id)) === undefined, 'the workflow is deleted');
     await until(async () => (await runsOf(stack, id)).length === 0, 'visibility does not list it');
   }
-  await resetRun(settled);
-  const queried = () => queryOrder(stack.client, settled).catch(() => undefined);
-  await until(async () => (await queried())?.status === 'CREATED', 'the run that the reset has left answers');
+  // As a reset leaves it. On the development server, another loop may take a run that was reset for one whose tasks fail.
+  await stack.client.workflow.start('orderWorkflow', {
+    ...{ workflowId: `order-${settled}`, taskQueue: ORDER_TASK_QUEUE },
+    args: [{ orderId: settled, state: created }],
+  });
   const runs = () => runsOf(stack, settled);
-  let listed: string[] = [];
-  await until(
-    async () => (listed = await runs()).length === 2,
-    () => `visibility lists the run that the reset has left, besides ${listed.join(', ')}`,
-  );
+  await until(async () => (await runs()).length === 2, 'visibility lists the open run');
   receiver.answerWith(200);
   // A worker begins with it.
   await stack.stopWorker();
@@ -213,7 +213,7 @@ test('the daily look resumes an order whose workflow was deleted, and ends the o
   );
   await until(() => isRunning(stack.client, open), 'a new run is open');
   await until(() => noWebhookPending(stack, [unsent]), 'the webhook is delivered');
-  expect(await findOrder(stack.db, settled)).toMatchObject({ status: 'UNSUCCESSFUL', version: 3 });
+  expect(await findOrder(stack.db, settled)).toMatchObject({ status: 'UNSUCCESSFUL', version: 2 });
   expect([(await runs()).length, (await runsOf(stack, healthy)).length]).toEqual([2, 1]);
 });
 
