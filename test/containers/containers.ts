@@ -246,7 +246,16 @@ async function main(): Promise<number> {
     // Exits with 1 if an order differs between Postgres and Temporal.
     await run('docker compose run --rm --no-deps cli reconcile');
 
-    const times = { buildSeconds, startSeconds, upgrade, scaleSeconds, rollBack, healing, restartSeconds, restoreSeconds };
+    const times = {
+      buildSeconds,
+      startSeconds,
+      upgrade,
+      scaleSeconds,
+      rollBack,
+      healing,
+      restartSeconds,
+      restoreSeconds,
+    };
     console.log({ imageMb, baseMb, ...times });
     for (const failure of failures) console.log(`failed: ${failure}`);
   } finally {
