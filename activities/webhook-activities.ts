@@ -25,8 +25,7 @@ import type { KeyRing } from '../src/encryption/key-ring';
 import { trackBreaker } from '../src/telemetry/metrics';
 import { reportAttempt, reportEnded } from '../src/telemetry/report';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt, type WebhookSender } from '../src/webhooks/send';
-import { createEndpointBreakers } from '../src/webhooks/endpoint-breakers';
-import { createKeyedSemaphore } from '../src/webhooks/keyed-semaphore';
+import { createEndpointBreakers, createKeyedSemaphore } from '../src/webhooks/attempt-limits';
 import { signWebhook } from '../src/webhooks/sign';
 
 /** The state in which an attempt that is not retried leaves its event. */

@@ -31,19 +31,25 @@ const FRESH_MS = 1000;
 const MAX_KNOWN = 10_000;
 
 /**
- * Looks up what a secret of a caller belongs to, such as an API key. What was found is used for a second. A secret that
- * was found lately never waits behind unknown ones.
+ * Looks up what a secret of a caller belongs to, such as an API key. A secret that was found lately never waits behind
+ * unknown ones.
  * @param tooLate thrown if a lookup has waited for longer than `maxWaitMs`
+ * @param freshMs how long what was found is used without another lookup
  * @returns a function that looks a secret up. `limit` runs the lookup of one that was not found lately, or refuses it
  */
-export function createLookup<T>(find: (secret: string) => Promise<T | undefined>, maxWaitMs: number, tooLate: Error) {
+export function createLookup<T>(
+  find: (secret: string) => Promise<T | undefined>,
+  maxWaitMs: number,
+  tooLate: Error,
+  freshMs = FRESH_MS,
+) {
   const known = new Map<string, { value: T; readAt: number }>();
   const lane = () => withTimeout(new Semaphore(LOOKUPS_AT_ONCE), maxWaitMs, tooLate);
   const [knownLane, unknownLane] = [lane(), lane()];
 
   function freshValueOf(secret: string): T | undefined {
     const entry = known.get(secret);
-    return entry && performance.now() - entry.readAt < FRESH_MS ? entry.value : undefined;
+    return entry && performance.now() - entry.readAt < freshMs ? entry.value : undefined;
   }
   async function lookUp(secret: string): Promise<T | undefined> {
     const fresh = freshValueOf(secret);

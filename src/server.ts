@@ -4,6 +4,7 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { createApp } from './api/app';
 import { listen } from './api/http-server';
+import { limitInFlight } from './api/in-flight';
 import { createRateLimits } from './api/rate-limit';
 import { CHECKOUT_BACKLOG } from './checkout/temporal/background-jobs';
 import { createCheckout } from './checkout/http/checkout';
@@ -38,6 +39,9 @@ import { checkWebhookUrl } from './webhooks/address-guard';
 
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
+
+/** Requests of the seller's page that run at the same time for one seller; further ones wait. */
+const PORTAL_AT_ONCE = 4;
 
 /** For orders of the hosted checkout. */
 const DEFAULT_EXPIRY_MS = 86_400_000;
@@ -105,6 +109,7 @@ export async function startServer(
       }),
     portal: createPortal({
       ...{ deps, limits, waitingFor: (ids, format) => waitingFor(db, ids, format) },
+      limitInFlight: limitInFlight(PORTAL_AT_ONCE),
       readSecret: createServiceSecret(db, keys, 'portal'),
     }),
     trustedProxies: config.trustedProxies,

@@ -101,7 +101,7 @@ function reasonFor(ctx: Ctx): string {
  * The seller whose key authenticated the request.
  * @throws Problem `not_found` if the path names another seller, whether or not that seller exists
  */
-export function sellerOf(ctx: Context): Seller {
+export function sellerOf(ctx: Pick<Context, 'state' | 'params'>): Seller {
   const { caller } = ctx.state;
   if (caller?.kind !== 'seller') throw new Error('the route has no seller authentication');
   const { sellerId } = ctx.params;

@@ -49,7 +49,7 @@ export async function dropAbandoned(ctx: Call, next: Next): Promise<void> {
  */
 export function limitInFlight(limit: number, maxWaitMs = 10_000) {
   const sellers = limitPerKey(limit, maxWaitMs, TOO_MANY);
-  return async (ctx: Context, next: Next): Promise<void> => {
+  return async (ctx: Call & Pick<Context, 'res' | 'state' | 'params'>, next: Next): Promise<void> => {
     const { id } = sellerOf(ctx);
     // A caller that left during the authentication has closed it already.
     const closed = ctx.res.closed ? Promise.resolve() : new Promise<void>((resolve) => ctx.res.once('close', resolve));

@@ -89,7 +89,7 @@ export const sellerSchema = z
   })
   .meta({ id: 'Seller' });
 
-export const promotionSchema = z
+const promotionSchema = z
   .object({
     name: text('Name of the promotion', 'Interest free'),
     interest_free_days: whole('Number of days without interest', 90),

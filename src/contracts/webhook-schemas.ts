@@ -21,11 +21,11 @@ export const webhookId = z.uuid().meta({
   description: 'ID of the webhook, as in its header `webhook-id`',
   examples: ['7d0f3c1e-5b0e-8f6a-a1d3-2f6b7f0c9e11'],
 });
-export const sequence = whole("Number of the change among the order's status changes, from 1", 1);
-export const nextAttempt = timestamp
+const sequence = whole("Number of the change among the order's status changes, from 1", 1);
+const nextAttempt = timestamp
   .nullable()
   .meta({ description: 'When the next attempt is due; null if none is scheduled', examples: [null] });
-export const contentDeletedAt = timestamp.nullable().meta({
+const contentDeletedAt = timestamp.nullable().meta({
   description:
     'When body and attempts were deleted, long after the webhook had ended; null before. It cannot be resent.',
   examples: [null],
@@ -57,7 +57,7 @@ const endpointState = openEnum(
   'failing',
 );
 
-export const webhookEndpointSchema = z
+const webhookEndpointSchema = z
   .object({
     origin,
     state: endpointState.nullable(),
@@ -126,7 +126,7 @@ export const webhookSelectionSchema = z
   .meta({ id: 'WebhookSelection', description: 'The webhooks that are resent' });
 export type WebhookSelectionBody = z.infer<typeof webhookSelectionSchema>;
 
-export const attemptFields = {
+const attemptFields = {
   status: whole('HTTP status; null if no response was received', 503).nullable(),
   error: text(`Kind of failure: ${anyOf(ATTEMPT_ERRORS)}; null if the attempt succeeded`, 'http_status').nullable(),
   error_detail: text('Human-readable explanation of the failure', 'answered 503').nullable(),

@@ -22,7 +22,7 @@ const IS_NEW = `p.link_digest = $1 and p.started_at is null
   and p.created_at > now() - interval '${LINK_MINUTES} minutes' and ${IS_ALLOWED}`;
 
 /**
- * Stores a link, and deletes the seller's sessions that have ended.
+ * Stores a link.
  * @param key the API key that makes it; null for the operator
  * @returns when the link ends
  */
@@ -31,9 +31,7 @@ export async function insertPortalSession(
   session: { sellerId: string; key: string | null; user: string | null; readOnly: boolean; link: string },
 ): Promise<Date> {
   const { rows } = await db.query<{ endsAt: Date }>(
-    `with deleted as (
-       delete from portal_session where seller_id = $1 and created_at < now() - interval '1 day')
-     insert into portal_session (seller_id, key_id, user_name, read_only, link_digest)
+    `insert into portal_session (seller_id, key_id, user_name, read_only, link_digest)
      values ($1, (select id from api_key where digest = $2), $3, $4, $5)
      returning created_at + interval '${LINK_MINUTES} minutes' as "endsAt"`,
     [session.sellerId, session.key && digest(session.key), session.user, session.readOnly, digest(session.link)],

@@ -41,6 +41,16 @@ export function oldDataOf({ webhookDays, orderDays, sandboxDays }: Retention): O
       change: 'deleted as (delete from webhook_secret where id in (select id from due))',
     },
     {
+      // They end within hours, and name a person.
+      name: 'portal_sessions',
+      days: 1,
+      from: 'portal_session p',
+      columns: 'p.id',
+      time: 'p.created_at',
+      where: 'true',
+      change: 'deleted as (delete from portal_session where id in (select id from due))',
+    },
+    {
       name: 'webhook_contents',
       days: webhookDays,
       from: 'webhook_event e',

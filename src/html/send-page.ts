@@ -1,7 +1,7 @@
 import type { ParameterizedContext } from 'koa';
 
 /** A rendered document. */
-export interface HtmlPage {
+interface HtmlPage {
   /** The HTTP status. Default: 200. */
   status?: number | undefined;
   body: string;

@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { createLookup } from '../concurrency';
 import type { PortalSessionRequest } from '../contracts/portal-schemas';
+import { unavailable } from '../contracts/problem';
 import { finishAction, insertAction } from '../db/operator-actions';
 import type { Db } from '../db/pool';
 import {
@@ -39,6 +41,10 @@ export async function createPortalLink(
   };
 }
 
+/** While Postgres does not answer, people get a page soon, and requests do not pile up. */
+const MAX_WAIT_MS = 3000;
+const TOO_MANY = unavailable('Too many sessions are looked up. Nothing changed.');
+
 /** What the seller's page knows of links and sessions. The database's clock decides when they end. */
 export function createPortalSessions(db: Db) {
   /** Records an action of a session's user in the audit log. An action that cannot be recorded is not done. */
@@ -55,12 +61,14 @@ export function createPortalSessions(db: Db) {
       command: `portal ${command}`,
       arguments: { seller: seller.id, user, session: id, ...argument },
     });
+    // The action has ended: an outcome that cannot be recorded stays `started`.
+    const finish = (error: string | null) => finishAction(db, actionId, error).catch(() => undefined);
     try {
       const result = await withRequestContext({ requestId: actionId }, act);
-      await finishAction(db, actionId, null);
+      await finish(null);
       return result;
     } catch (error) {
-      await finishAction(db, actionId, (error as Error).message);
+      await finish((error as Error).message);
       throw error;
     }
   }
@@ -68,7 +76,8 @@ export function createPortalSessions(db: Db) {
   return {
     audited,
     findLink: (link: string) => findPortalLink(db, link),
-    find: (cookie: string) => findPortalSession(db, cookie),
+    /** Finds the session of a cookie. One that has just ended is not found. */
+    find: createLookup((cookie) => findPortalSession(db, cookie), MAX_WAIT_MS, TOO_MANY, 0),
 
     /** Uses a link up. @returns the secret of the session's cookie; undefined if the link cannot be used */
     async start(link: string): Promise<string | undefined> {

@@ -15,9 +15,15 @@ export const formatDay = (date: string): string => DAY.format(new Date(date));
 /** `28 Nov 2026, 14:05 GMT` */
 export const formatTime = (at: Date): string => TIME.format(at);
 
-/** The beginning of a day in London, or of the day after it. @param date such as 2026-11-28 @returns ISO 8601 */
-export function startOfDay(date: string, { daysLater = 0 } = {}): string {
+/**
+ * The beginning of a day in London, or of the day after it.
+ * @param date such as 2026-11-28
+ * @returns ISO 8601; undefined if there is no such day, or Postgres could not read it
+ */
+export function startOfDay(date: string, { daysLater = 0 } = {}): string | undefined {
   const utc = new Date(`${date}T00:00:00Z`);
+  const year = utc.getUTCFullYear();
+  if (!(year >= 1970 && year < 9999)) return undefined;
   utc.setUTCDate(utc.getUTCDate() + daysLater);
   // At midnight UTC, London is at 0 or 1 o'clock.
   utc.setUTCHours(-Number(HOUR.format(utc)));

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
@@ -17,7 +18,13 @@ import { webhookPages } from './webhooks';
 
 interface PortalOptions {
   deps: OrderDependencies;
-  limits: { countAddress: (ctx: Context) => Promise<void>; countCaller: (ctx: Context, cost: number) => Promise<void> };
+  limits: {
+    countAddress: (ctx: Context) => Promise<void>;
+    countCaller: (ctx: Context, cost: number) => Promise<void>;
+    whileCounted: <T>(ctx: Context, lookUp: () => Promise<T>) => Promise<T>;
+  };
+  /** Makes a request wait while its seller has too many running. */
+  limitInFlight: (ctx: Context, next: () => Promise<unknown>) => Promise<void>;
   /** Reads the secret that signs forms, the same in all processes. */
   readSecret: () => Promise<string>;
   waitingFor: WaitingFor;
@@ -28,7 +35,7 @@ class NoSession extends Error {}
 class ReadOnly extends Error {}
 
 /** The seller's page. Answers every request under its path with a page, including errors. */
-export function createPortal({ deps, limits, readSecret, waitingFor }: PortalOptions) {
+export function createPortal({ deps, limits, limitInFlight, readSecret, waitingFor }: PortalOptions) {
   const { origin, pathname: path, protocol } = new URL(deps.portalUrl);
   const isHttps = protocol === 'https:';
   const sessions = createPortalSessions(deps.db);
@@ -51,7 +58,7 @@ export function createPortal({ deps, limits, readSecret, waitingFor }: PortalOpt
   /** @throws NoSession */
   async function open(ctx: Context): Promise<Visit> {
     const [secret] = cookie.secretsOf(ctx);
-    const session = secret === undefined ? undefined : await sessions.find(secret);
+    const session = secret && (await sessions.find(secret, (run) => limits.whileCounted(ctx, run)));
     if (!session) throw new NoSession();
     ctx.state.caller = { kind: 'seller', seller: session.seller };
     // Counted like a key of its own.
@@ -60,16 +67,23 @@ export function createPortal({ deps, limits, readSecret, waitingFor }: PortalOpt
     return (ctx.state.visit = { session, path, token: await forms.createToken(ctx, session.id) });
   }
 
+  /** Adds a route that needs a session. */
+  const route = (method: 'get' | 'post', to: string, answer: (visit: Visit, ctx: Context) => Promise<void>) =>
+    router[method](to, async (ctx) => {
+      const visit = await open(ctx);
+      await limitInFlight(ctx, () => answer(visit, ctx));
+    });
+
   const routes: Routes = {
-    page: (to, show) =>
-      router.get(to, async (ctx) => {
-        const visit = await open(ctx);
-        send(ctx, await show(visit, ctx));
+    page: (to, show) => route('get', to, async (visit, ctx) => send(ctx, await show(visit, ctx))),
+    file: (to, sendFile) =>
+      route('get', to, async (visit, ctx) => {
+        await sendFile(visit, ctx);
+        if (!(ctx.body instanceof Readable)) return;
+        ctx.body.once('error', (err) => ctx.state.log.warn({ err }, 'the file was not sent to its end'));
       }),
-    file: (to, sendFile) => router.get(to, async (ctx) => sendFile(await open(ctx), ctx)),
     action: (to, command, audited, act) =>
-      router.post(to, async (ctx) => {
-        const visit = await open(ctx);
+      route('post', to, async (visit, ctx) => {
         const { fields } = await forms.readVerifiedForm(ctx, visit.session.id);
         if (visit.session.readOnly) throw new ReadOnly();
         const argument = { ...ctx.params, ...Object.fromEntries(audited.map((name) => [name, fields[name]])) };

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { findLargestAccounts } from '../db/account-usage';
 import { type Backlog, countOrdersByStatus, findFailingSellers, readBacklog } from '../db/backlog';
@@ -29,10 +30,12 @@ export interface GaugeSources {
   checkDatabase: HealthCheck['check'];
   /** Of other parts than the orders. */
   backlogs?: readonly BacklogGauges[];
+  /** States why a scrape lacks what Postgres holds. */
+  log?: Logger;
 }
 
 /** Adds the metrics that are read when they are scraped. Without Postgres, those that it holds are missing. */
-export function addGauges({ db, checkDatabase, backlogs = [] }: GaugeSources, cacheMs = CACHE_MS): void {
+export function addGauges({ db, checkDatabase, backlogs = [], log }: GaugeSources, cacheMs = CACHE_MS): void {
   collectDefaultMetrics({ register: registry });
   gauge('info', 'The running version.', ['version'], (it) => it.set({ version: VERSION }, 1));
   gauge('database_connections', 'Connections of the pool to Postgres.', ['state'], (it) => {
@@ -45,7 +48,7 @@ export function addGauges({ db, checkDatabase, backlogs = [] }: GaugeSources, ca
     { names: NAMES, read: async () => ({ ...(await readBacklog(db)) }) },
     ...backlogs,
   ];
-  const read = cached(cacheMs, () => readFromPostgres(db, all));
+  const read = cached(cacheMs, () => readFromPostgres(db, all, log));
   gauge('postgres_up', '1 if orders can be read from Postgres, and Postgres accepts writes.', [], async (it) => {
     // Reads alone succeed on a standby.
     const [found, health] = await Promise.all([read(), checkDatabase()]);
@@ -89,13 +92,13 @@ function gauge(name: string, help: string, labelNames: string[], read: (gauge: G
   });
 }
 
-async function readFromPostgres(db: Db, all: readonly BacklogGauges[]) {
+async function readFromPostgres(db: Db, all: readonly BacklogGauges[], log: Logger | undefined) {
   try {
     const backlogs = await Promise.all(all.map(({ read }) => read(db)));
     const [orders, largest] = [await countOrdersByStatus(db), await findLargestAccounts(db)];
     return { orders, largest, failing: await findFailingSellers(db), backlogs };
-  } catch {
-    // Health checks and logs report Postgres.
+  } catch (error) {
+    log?.warn({ err: error }, 'the metrics that Postgres holds could not be read');
     return undefined;
   }
 }

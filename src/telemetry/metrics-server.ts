@@ -19,7 +19,7 @@ export async function startMetrics(
   log: Logger,
   sdkAddress?: string,
 ): Promise<{ stop: () => Promise<void> }> {
-  addGauges(sources);
+  addGauges({ ...sources, log });
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();
@@ -27,7 +27,10 @@ export async function startMetrics(
     }
     Promise.all([registry.metrics(), sdkAddress === undefined ? '' : readSdkMetrics(sdkAddress)]).then(
       (parts) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(parts.join('\n')),
-      () => response.writeHead(500).end(),
+      (error: unknown) => {
+        log.error({ err: error }, 'metrics not served');
+        response.writeHead(500).end();
+      },
     );
   });
   const { hostname, port } = new URL(`http://${address}`);

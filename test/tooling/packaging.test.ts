@@ -160,7 +160,7 @@ describe('load balancers', () => {
     );
   });
 
-  test('the network policy lets the pods reach databases in private networks only, and webhooks no special address', () => {
+  test('the network policy lets the pods reach databases in private networks only, public mail servers, and no special address', () => {
     const { egress } = parseAllDocuments(read('deploy/kubernetes/network-policy.yaml'))
       .map((document) => document.toJS())
       .find(({ metadata }) => metadata.name === 'egress').spec;
@@ -176,7 +176,8 @@ describe('load balancers', () => {
       });
     for (const port of [5432, 7233])
       expect([reaches('10.1.2.3', port), reaches('fd00::1', port)]).toEqual([true, true]);
-    for (const ip of ['93.184.215.14', '2606:2800:21f::1', '168.63.129.17']) expect(reaches(ip, 443)).toBe(true);
+    for (const ip of ['93.184.215.14', '2606:2800:21f::1', '168.63.129.17'])
+      expect([443, 465, 587, 8443, 25].map((port) => reaches(ip, port))).toEqual([true, true, true, true, false]);
     const special = ['10.1.2.3', '127.0.0.1', '100.64.0.1', '169.254.169.254', '168.63.129.16', '192.168.0.1'];
     for (const ip of [...special, '172.31.0.1', '198.18.0.1', '198.19.255.255', '224.0.0.1', 'fd00::1', 'fe80::1'])
       for (const port of [443, 8443, ...(ip.startsWith('1') ? [] : [5432])]) {

@@ -9,7 +9,7 @@ const REFUSED_MS = 10_000;
 /** As for an attempt of the service. */
 const TIMEOUT_MS = 15_000;
 
-export interface ListenOptions {
+interface ListenOptions {
   orders: OrderServiceClient;
   /** The URL that receives the webhooks. */
   forwardTo: string;

@@ -200,12 +200,13 @@ export async function findUnfinishedCheckouts(
        select p.order_id from payment p where p.closed_at is null and p.started_at < ${TIME_TO_START}
        union
        select a.order_id from application a join checkout_order o on o.id = a.order_id
-       where a.closed_at is null and a.purged_at is null and (
-         o.status in ('PENDING', 'APPROVED') and a.decision is null and a.submitted_at < ${TIME_TO_START}
-         or o.status = 'PENDING' and a.decided_at < ${TIME_TO_START}
-           and (a.decision = 'approved' or a.decision = 'declined'
-             and not ('PAY_NOW' = any(o.allowed_payment_terms) and case when o.sandbox then $2::boolean else $3 end))
-         or o.status = 'APPROVED' and a.agreed_at < ${TIME_TO_START}))
+       where a.closed_at is null and (
+         o.status = 'APPROVED' and a.agreed_at < ${TIME_TO_START}
+         or a.purged_at is null and (
+           o.status in ('PENDING', 'APPROVED') and a.decision is null and a.submitted_at < ${TIME_TO_START}
+           or o.status = 'PENDING' and a.decided_at < ${TIME_TO_START}
+             and (a.decision = 'approved' or a.decision = 'declined'
+               and not ('PAY_NOW' = any(o.allowed_payment_terms) and case when o.sandbox then $2::boolean else $3 end)))))
      order by random() limit $1`,
     [limit, canPayNow.sandbox, canPayNow.live],
   );

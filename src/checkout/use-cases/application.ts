@@ -95,6 +95,7 @@ export async function agreeToOffer(
     if (deps.settlesLater && !order.sandbox && !order.settlement) await proceed(deps, order);
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
+    deps.log.warn({ order_id: order.id, err: error }, 'an agreement could not be reported: a worker repeats it');
   }
 }
 

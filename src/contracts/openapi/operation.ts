@@ -51,7 +51,7 @@ export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
 }
 
 /** Headers of every response except those to requests that cannot be read. */
-export const COMMON_HEADERS = pick('X-Request-Id', 'Cache-Control', 'RateLimit', 'RateLimit-Policy');
+const COMMON_HEADERS = pick('X-Request-Id', 'Cache-Control', 'RateLimit', 'RateLimit-Policy');
 
 const param = (id: string, description: string, example: string) =>
   z
@@ -59,13 +59,13 @@ const param = (id: string, description: string, example: string) =>
     .optional()
     .meta({ description, examples: [example], param: { id } });
 
-export const IF_NONE_MATCH = param(
+const IF_NONE_MATCH = param(
   'If-None-Match',
   'The `ETag` of an earlier response. If nothing has changed since, the response is 304 without a body.',
   '"2"',
 );
 
-export const IF_MATCH = param(
+const IF_MATCH = param(
   'If-Match',
   'The `ETag` of an earlier response, or several. If the order has another version by now, the response is 412, and ' +
     'nothing changes.',
@@ -73,7 +73,7 @@ export const IF_MATCH = param(
 );
 
 /** Headers that every request may send. */
-export const REQUEST_HEADERS = {
+const REQUEST_HEADERS = {
   'X-Request-Id': param(
     'X-Request-Id',
     'Your ID for the request: up to 128 letters, digits and `_ . : / + = -`. An invalid ID is replaced.',
@@ -87,7 +87,7 @@ export const REQUEST_HEADERS = {
 };
 
 /** The responses for these errors, by status. Each lists its codes, with an example of each. */
-export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
+function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
   return Object.fromEntries(
     [...statuses].map((status) => [
@@ -142,7 +142,7 @@ function toPascalCase(code: string): string {
 }
 
 /** Responses to requests that cannot be read as HTTP, or have too many headers. They come before everything else. */
-export const UNREADABLE: ZodOpenApiResponsesObject = {
+const UNREADABLE: ZodOpenApiResponsesObject = {
   '400': { id: 'InvalidHttp', description: 'The request is not valid HTTP. The response has no body.' },
   '408': { id: 'RequestTimeout', description: 'The request did not arrive in time. The response has no body.' },
   '431': {

@@ -74,7 +74,8 @@ create table portal_session (
   started_at timestamptz,
   last_used_at timestamptz
 );
-create index portal_session_by_seller on portal_session (seller_id, created_at);
+-- For the deletion of old sessions.
+create index portal_session_by_age on portal_session (created_at);
 
 -- Every active secret signs, so that a receiver can change to a new secret while the old one is still active.
 create table webhook_secret (
@@ -354,7 +355,7 @@ create table application (
   agreed_at timestamptz,
   -- When the order was found closed, so that nothing is left to do.
   closed_at timestamptz,
-  -- When the personal data was deleted. The agreement is kept.
+  -- When the personal data was deleted. The agreement is kept, and so is the offer of an open order.
   purged_at timestamptz,
   constraint application_submitted check (submitted_at is null or purged_at is not null
     or (business_name is not null and company_number is not null and email is not null
@@ -369,7 +370,7 @@ create index application_by_age on application (created_at) where purged_at is n
 -- For the commands about a customer. Deleted applications have neither.
 create index application_by_email on application (lower(email)) where email is not null;
 create index application_by_company on application (company_number) where company_number is not null;
-create index application_open on application (order_id) where closed_at is null and purged_at is null;
+create index application_open on application (order_id) where closed_at is null;
 
 -- The payments that customers of the hosted checkout make at their bank. An order has at most one at a time that is not
 -- over, so that it is never paid twice.
@@ -442,7 +443,7 @@ create table webhook_test (
   created_at timestamptz not null default now()
 );
 
--- Secrets that all processes share, encrypted like webhook secrets, such as the one that signs the checkout's forms.
+-- Secrets that all processes share, encrypted like webhook secrets: those that sign the forms of checkout and seller's page.
 -- Created on first use.
 create table service_secret (
   name text primary key,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { oldCheckoutDataOf } from '../../../src/checkout/db/old-checkout-data';
 import { findOrder, markRowBehind } from '../../../src/db/orders';
 import { findWebhook } from '../../../src/db/find-webhooks';
+import { findPortalLink, insertPortalSession } from '../../../src/db/portal-sessions';
 import { type OldData, deleteOldData, overdueSeconds } from '../../../src/db/old-data';
 import { type Retention, oldDataOf } from '../../../src/db/retention';
 import { insertSeller } from '../../../src/db/sellers';
@@ -134,7 +135,19 @@ test.each([
 
 test('without ORDER_RETENTION_DAYS, orders of live accounts are kept', () => {
   const names = oldDataOf({ webhookDays: 90, sandboxDays: 30 }).map(({ name }) => name);
-  expect(names).toEqual(['webhook_secrets', 'webhook_contents', 'sandbox_orders']);
+  expect(names).toEqual(['webhook_secrets', 'portal_sessions', 'webhook_contents', 'sandbox_orders']);
+});
+
+test("the seller's sessions, which name a person, are deleted after a day, and no later one", async () => {
+  const { db } = database;
+  const { sellerId } = await insertNewOrder(db);
+  const session = { sellerId, key: null, user: 'Ada', readOnly: false };
+  for (const link of ['old', 'new']) await insertPortalSession(db, { ...session, link });
+  await db.query(
+    `update portal_session set created_at = now() - interval '25 hours' where link_digest = sha256('old'::bytea)`,
+  );
+  expect(await remove('portal_sessions')).toBe(1);
+  expect(await findPortalLink(db, 'new')).toBeDefined();
 });
 
 test.each<[string, () => Promise<Order>]>([

@@ -13,6 +13,13 @@ test.each([
   expect(startOfDay(date, options)).toBe(expected);
 });
 
+test.each(['2026-13-01', '2026-99-99', '0000-01-01', '0001-01-01', '9999-12-31'])(
+  'a day that does not exist, or that Postgres could not read, has no beginning: %s',
+  (date) => {
+    expect([startOfDay(date), startOfDay(date, { daysLater: 1 })]).toEqual([undefined, undefined]);
+  },
+);
+
 test.each([
   [29_000, '< 1 min'],
   [12 * 60_000, '12 min'],

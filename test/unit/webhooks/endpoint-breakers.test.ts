@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { createEndpointBreakers } from '../../../src/webhooks/endpoint-breakers';
+import { createEndpointBreakers } from '../../../src/webhooks/attempt-limits';
 
 const SHOP = { sellerId: 'one', url: 'https://Shop.example/hooks/1' };
 const SAME_HOST = { sellerId: 'one', url: 'https://shop.example/other?order=2' };

@@ -1,4 +1,4 @@
-import { createKeyedSemaphore } from '../../../src/webhooks/keyed-semaphore';
+import { createKeyedSemaphore } from '../../../src/webhooks/attempt-limits';
 
 let nowMs = 0;
 beforeEach(() => (nowMs = 1_000_000));

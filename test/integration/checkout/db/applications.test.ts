@@ -9,7 +9,7 @@ import {
   storeApplication,
   upsertPaymentTerm,
 } from '../../../../src/checkout/db/applications';
-import { closeApplications } from '../../../../src/checkout/db/mails';
+import { closeApplications, findOrdersToMail } from '../../../../src/checkout/db/mails';
 import { oldCheckoutDataOf } from '../../../../src/checkout/db/old-checkout-data';
 import {
   findLastPayment,
@@ -117,6 +117,20 @@ test('a checkout is unfinished from the application until the order shows the de
   await decide({ kind: 'approved', offer: { instalments: [] } });
   expect(await unfinished()).toEqual([id]);
   await change('approved');
+  expect(await unfinished()).toEqual([]);
+});
+
+test('a checkout is unfinished after an agreement, also to an offer whose personal data is deleted, until the order shows it', async () => {
+  const { db } = database;
+  const { id, change, submit, decide } = await checkoutAfter('signup_started');
+  await submit();
+  await decide({ kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 1 }] } });
+  await change('approved');
+  await age();
+  expect(await purge(30 * DAY_MS, 3)).toBe(1);
+  expect(await recordAgreement(db, id, [BROWSER], new Date())).toBe(true);
+  expect(await unfinished()).toEqual([id]);
+  await change('completed');
   expect(await unfinished()).toEqual([]);
 });
 
@@ -283,7 +297,7 @@ test('a purge deletes the application of a customer who left after a decline, or
   expect((await db.query('select from application')).rowCount).toBe(0);
 });
 
-test('unfinished checkouts are found by small indexes, whatever the number of closed orders', async () => {
+test('unfinished and closed checkouts are found by small indexes, whatever the number of closed orders', async () => {
   const { db } = database;
   const order = await insertNewOrder(db);
   // Copies of one closed order.
@@ -299,7 +313,13 @@ test('unfinished checkouts are found by small indexes, whatever the number of cl
   );
   await closeApplications(db, { sandbox: true, live: true });
   await db.query('analyze application, orders');
-  const plan = await queryPlan(db, (explaining) => findUnfinishedCheckouts(explaining, 500, PAY_NOW));
-  expect(plan).toMatch(/application_open/);
-  expect(plan).not.toMatch(/Seq Scan on (application|orders)/);
+  for (const find of [
+    (explaining: typeof db) => findUnfinishedCheckouts(explaining, 500, PAY_NOW),
+    (explaining: typeof db) => findOrdersToMail(explaining, { sandbox: true, live: true }, 500),
+    (explaining: typeof db) => closeApplications(explaining, { sandbox: true, live: true }),
+  ]) {
+    const plan = await queryPlan(db, find);
+    expect(plan).toMatch(/application_open/);
+    expect(plan).not.toMatch(/Seq Scan on (application|orders)/);
+  }
 });
