@@ -37,6 +37,7 @@ const stack = useStack({
     CHECKOUT_BASE_URL: 'http://127.0.0.1:3000',
     API_PUBLIC_URL: 'http://127.0.0.1:3000',
     RESPONSE_HMAC_HEADER: 'X-Shop-Signature',
+    HOSTED_CHECKOUT: 'true',
   },
 });
 const receiver = useReceiver();
