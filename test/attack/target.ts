@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import pg from 'pg';
-import { createPool } from '../../src/db/pool';
-import { migrate } from '../../src/db/migrations';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/server';
+import { createDatabase } from '../support/database';
 import { createSellerKey } from '../support/keys';
 import { watchMemory } from '../support/memory';
 import { type ServiceProcess, startProcess } from '../support/processes';
@@ -50,9 +48,7 @@ export interface RunningTarget {
  * @param attackers their number
  */
 export async function startTarget(attackers: number): Promise<RunningTarget> {
-  const databaseUrl = await createEmptyDatabase();
-  await migrate(databaseUrl);
-  const db = createPool(databaseUrl, 2, () => undefined);
+  const { db, url: databaseUrl } = await createDatabase();
   const sellers = await Promise.all(
     Array.from({ length: attackers + OTHERS }, async () => {
       const { id } = await createSeller(db, undefined, { sandbox: true });
@@ -139,15 +135,4 @@ function rssOf(pid: number): number {
   } catch {
     return 0;
   }
-}
-
-async function createEmptyDatabase(): Promise<string> {
-  const url = new URL(process.env.TEST_DATABASE_URL!);
-  url.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  url.pathname = `/attack_${randomBytes(6).toString('hex')}`;
-  await client.query(`create database ${url.pathname.slice(1)}`);
-  await client.end();
-  return url.href;
 }

@@ -71,5 +71,4 @@ async function run(): Promise<number> {
   }
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 exitWith(run());

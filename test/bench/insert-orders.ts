@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
-/** Inserts closed orders by SQL, each with its first change and a delivered webhook if it has a URL. */
-export async function insertClosedOrders(db: pg.Pool, sellerId: string, count: number, url?: string): Promise<void> {
+/** Inserts closed orders by SQL, each with its first change and a delivered webhook. */
+export async function insertClosedOrders(db: pg.Pool, sellerId: string, count: number, url: string): Promise<void> {
   const client = await db.connect();
   try {
     await client.query('begin');
@@ -16,23 +16,21 @@ export async function insertClosedOrders(db: pg.Pool, sellerId: string, count: n
        select id, $1, 'Test Shop Ltd', 1000 + n, 'inserted-' || id, '{PAY_NOW,PAY_LATER}', 'https://shop.example/done',
          $2, gen_random_uuid(), '{"representativeInterest": 0, "promotions": []}', at, 2, 'UNSUCCESSFUL'
        from inserted`,
-      [sellerId, url ?? null],
+      [sellerId, url],
     );
     await client.query(
       `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
        select id, 1, 'created', null, 'CREATED', 'seller', 'api', at from inserted
        union all select id, 2, 'failed', 'CREATED', 'UNSUCCESSFUL', 'checkout', 'api', at + interval '1 s' from inserted`,
     );
-    if (url !== undefined) {
-      await client.query(
-        `insert into webhook_event (id, order_id, seller_id, sequence, body, state, attempts)
-         select gen_random_uuid(), id, $1, 1,
-           json_build_object('type', 'order.status_changed', 'data',
-             json_build_object('order', json_build_object('id', id), 'sequence', 1))::text, 'delivered', 1
-         from inserted`,
-        [sellerId],
-      );
-    }
+    await client.query(
+      `insert into webhook_event (id, order_id, seller_id, sequence, body, state, attempts)
+       select gen_random_uuid(), id, $1, 1,
+         json_build_object('type', 'order.status_changed', 'data',
+           json_build_object('order', json_build_object('id', id), 'sequence', 1))::text, 'delivered', 1
+       from inserted`,
+      [sellerId],
+    );
     await client.query('commit');
   } finally {
     client.release();

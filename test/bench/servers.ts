@@ -6,10 +6,11 @@ import { migrate } from '../../src/db/migrations';
 import { freePort } from '../../tools/local-stack/ports';
 import { startPostgres } from '../../tools/local-stack/postgres';
 import { startTemporal } from '../../tools/local-stack/temporal-server';
+import { stopOnExit } from '../support/global-setup';
 import { killProcesses } from '../support/processes';
 
 export interface Servers {
-  /** Of the database `postgres`, with the counters of all databases. */
+  /** Of the database `postgres`. */
   admin: pg.Pool;
   databaseUrl: (name: string) => string;
   temporalAddress: string;
@@ -27,15 +28,14 @@ interface Stoppable {
 /** Starts the Postgres and the Temporal server that all arms share. Both flush every commit to disk. */
 export async function startServers(): Promise<Servers> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-bench-'));
-  const start = async () =>
-    startPostgres({ dataDir: path.join(dataDir, 'postgres'), port: await freePort(), log: () => undefined });
-  const unprepared = await start();
-  await setUp(unprepared.url);
-  await unprepared.stop();
-  const postgres = await start();
+  const postgres = await startPostgres({
+    dataDir: path.join(dataDir, 'postgres'),
+    port: await freePort(),
+    log: () => undefined,
+  });
+  await migrate(postgres.url);
   const admin = new pg.Pool({ connectionString: urlOf(postgres.url, 'postgres'), max: 2 });
   admin.on('error', () => undefined);
-  await admin.query('create extension if not exists pg_stat_statements');
   const temporal = await startTemporal({
     dataDir: path.join(dataDir, 'temporal'),
     port: await freePort(),
@@ -72,29 +72,8 @@ export async function startServers(): Promise<Servers> {
   };
 }
 
-/** The settings need a restart. Everything else has the defaults of Postgres. */
-async function setUp(url: string): Promise<void> {
-  await migrate(url);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(`alter system set shared_preload_libraries = 'pg_stat_statements'`);
-  await client.query(`alter system set "pg_stat_statements.track" = 'top'`);
-  await client.end();
-}
-
 function urlOf(url: string, database: string): string {
   const result = new URL(url);
   result.pathname = `/${database}`;
   return result.href;
-}
-
-/** An interrupted run leaves no server behind. */
-function stopOnExit(pid: number): void {
-  process.once('exit', () => {
-    try {
-      process.kill(pid, 'SIGINT');
-    } catch {
-      // It has stopped already.
-    }
-  });
 }

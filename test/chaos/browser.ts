@@ -59,7 +59,7 @@ export class Browser {
   }
 }
 
-export const createBrowserAgent = (): Agent =>
+export const createAgent = (): Agent =>
   new Agent({ headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS, connect: { timeout: 2000 } });
 
 function hiddenFields(page: string): Record<string, string> {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, type Dispatcher, request } from 'undici';
+import { type Dispatcher, request } from 'undici';
 import { BASE } from '../support/api';
+import { createAgent } from './browser';
 import type { Ledger } from './ledger';
 
-const TIMEOUT_MS = 7000;
 const RETRY_MS = 250;
 /** The caller repeats a call with one of these: 0 is a broken or refused connection, or a timeout; 502 and 504 are a proxy's. */
 const REPEATABLE = [0, 408, 502, 503, 504];
@@ -38,11 +38,7 @@ export interface Caller {
 }
 
 export function createCaller(apiUrls: readonly string[], ledger: Ledger): Caller {
-  const dispatcher = new Agent({
-    headersTimeout: TIMEOUT_MS,
-    bodyTimeout: TIMEOUT_MS,
-    connect: { timeout: 2000 },
-  });
+  const dispatcher = createAgent();
   let next = 0;
   let deadline = Infinity;
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LenderOutcome } from '../../src/checkout/sandbox/test-customers';
-import { Browser, createBrowserAgent } from './browser';
+import { Browser, createAgent } from './browser';
 import { createCaller, STUCK_AFTER_MS } from './caller';
 import { type Intent, checkOut, drawIntent } from './customer';
 import { type Ledger, type OrderRecord, seemsOpen } from './ledger';
@@ -45,7 +45,7 @@ export function startLoad(options: LoadOptions): Load {
   const { apiUrls, checkoutKey, shops, ledger, seed, rate, canVanish, canBeRefused } = options;
   const caller = createCaller(apiUrls, ledger);
   const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused, canVanish);
-  const browserAgent = createBrowserAgent();
+  const browserAgent = createAgent();
   let leaveAt = Infinity;
   const visitPages = (record: OrderRecord, intent: Intent): Promise<void> =>
     checkOut(new Browser(apiUrls, browserAgent), record, intent, {

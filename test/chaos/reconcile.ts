@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { spawnCli } from '../support/cli';
 import type { Scene } from './cell';
+import type { Allowances } from './invariants';
 import { restart } from './part';
 
 const REPAIRED_WITHIN_MS = 150_000;
@@ -50,6 +51,16 @@ export async function restoreAndRepair(scene: Scene, restore: () => Promise<void
   await Promise.all(workers.map((worker) => restart(worker, 'SIGTERM')));
   await Promise.all(apis.map((api) => api.start()));
 }
+
+/** After a store was restored to its state at `from`, as it was until `to`. */
+export const restoredBetween = (memory: Scene['memory']): Allowances => ({
+  restored: {
+    from: (memory.get('from') as number | undefined) ?? -Infinity,
+    to: (memory.get('to') as number | undefined) ?? Infinity,
+  },
+  reportedLost: lostOf(memory),
+  failedRuns: 'all',
+});
 
 /** The orders that `reconcile` reported as lost. */
 export function lostOf(memory: Scene['memory']): Set<string> {

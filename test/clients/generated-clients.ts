@@ -9,8 +9,7 @@ import { startReceiver } from '../support/receiver';
 import { startStack } from '../support/stack';
 import { prepareOrder } from './expected-calls';
 import { GENERATORS, type Generator } from './generators';
-import { type Result, printResult } from './report';
-import { FOLDER, runGenerator } from './run-generator';
+import { FOLDER, type Result, runGenerator } from './run-generator';
 import { shell } from './shell';
 
 /**
@@ -38,7 +37,9 @@ async function runAll(generators: readonly Generator[]): Promise<Result[]> {
     const prepared = await prepareOrder(stack, receiver);
     for (const generator of generators) {
       const result = await runGenerator(generator, { stack, prepared, folder, bin });
-      printResult(result);
+      console.log(`\n${generator.name} ${generator.version}: ${result.wrong.length === 0 ? 'passed' : 'FAILED'}`);
+      for (const call of result.calls) console.log(`  ${JSON.stringify(call)}`);
+      for (const one of result.wrong) console.log(`  wrong: ${one}`);
       results.push(result);
     }
   } finally {

@@ -13,8 +13,6 @@ export interface Generator {
   /** Prepares the generated client and the driver to run. */
   build: readonly string[];
   run: string;
-  /** The folder or file with the generated code, and the extension of its files. */
-  output: readonly [place: string, extension: string];
   /** Matches each warning in the output of `command`. */
   warning: RegExp;
   /** Part of the short form. */
@@ -55,7 +53,6 @@ export const GENERATORS: readonly Generator[] = [
       'npx --no-install tsc --noEmit --checkJs --strict --exactOptionalPropertyTypes --module nodenext driver.mjs',
     ],
     run: 'node driver.mjs',
-    output: ['schema.d.ts', '.ts'],
     warning: /^(?!npm warn ).*(?:⚠|warn).*$/gim,
   },
   {
@@ -66,7 +63,6 @@ export const GENERATORS: readonly Generator[] = [
     command: 'openapi-python-client generate --path openapi.json --output-path client --meta none',
     build: [],
     run: 'python driver.py',
-    output: ['client', '.py'],
     warning: /^(?:WARNING|ERROR|Unable to|Cannot|Failed).*$/gm,
   },
   {
@@ -79,7 +75,6 @@ export const GENERATORS: readonly Generator[] = [
       '-generate types,client,skip-prune -package orders -o orders/orders.go openapi.json',
     build: ['go mod init shop', 'go get github.com/oapi-codegen/runtime@v1.8.0', 'go vet ./...'],
     run: 'go run .',
-    output: ['orders', '.go'],
     warning: /^(?!go: ).*(?:warn|error).*$/gim,
     short: true,
   },
@@ -93,7 +88,6 @@ export const GENERATORS: readonly Generator[] = [
     ],
     build: [],
     run: 'php driver.php',
-    output: ['client/lib', '.php'],
   },
   {
     ...openapiGenerator('python'),
@@ -101,7 +95,6 @@ export const GENERATORS: readonly Generator[] = [
     needs: [JAVA, PYTHON],
     build: [],
     run: 'PYTHONPATH=client python driver.py',
-    output: ['client/openapi_client', '.py'],
     short: true,
   },
   {
@@ -117,6 +110,5 @@ export const GENERATORS: readonly Generator[] = [
       'mvn -q -B -f client/pom.xml compile dependency:copy-dependencies -DincludeScope=runtime',
     ],
     run: "java -cp 'client/target/classes:client/target/dependency/*' Driver",
-    output: ['client/src/main/java', '.java'],
   },
 ];

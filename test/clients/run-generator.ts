@@ -5,10 +5,15 @@ import { PACKAGE_ROOT } from '../../src/package';
 import type { Stack } from '../support/stack';
 import { type Call, type PreparedOrder, checkCalls } from './expected-calls';
 import { type Generator, HARMLESS } from './generators';
-import { type Result, countLines } from './report';
 import { type ShellResult, shell } from './shell';
 
 export const FOLDER = path.join(PACKAGE_ROOT, 'test/clients');
+
+export interface Result {
+  calls: readonly Call[];
+  /** Unknown warnings, failed commands and calls with another result than expected. */
+  wrong: string[];
+}
 
 interface Setting {
   stack: Stack;
@@ -37,22 +42,18 @@ export async function runGenerator(generator: Generator, setting: Setting): Prom
     MISSING_ORDER_ID: randomUUID(),
     TIMELINE_ORDER_ID: prepared.id,
   };
-  const startedAt = Date.now();
-  const result: Result = { generator, seconds: 0, lines: 0, warnings: 0, calls: [], wrong: [] };
+  const result: Result = { calls: [], wrong: [] };
   let last: ShellResult | undefined;
   const { install, command: generate, build, run } = generator;
   for (const command of [...(install === undefined ? [] : [install]), generate, ...build, run]) {
     last = await shell(command, cwd, env);
     if (last.code !== 0) result.wrong.push(`${command} failed:\n${last.output.slice(0, 3000)}`);
     if (command === generate) {
-      result.lines = await countLines(path.join(cwd, generator.output[0]), generator.output[1]);
       const warnings = [...new Set<string>(last.output.match(generator.warning))];
-      result.warnings = warnings.length;
       result.wrong.push(...warnings.filter((warning) => !HARMLESS.some((text) => warning.includes(text))));
     }
     if (last.code !== 0) return result;
   }
-  result.seconds = Math.round((Date.now() - startedAt) / 1000);
   const lines = last?.stdout.split('\n').filter((line) => line.startsWith('{')) ?? [];
   result.calls = lines.map((line) => JSON.parse(line) as Call);
   result.wrong.push(...(await checkCalls(stack, prepared, result.calls)));

@@ -3,7 +3,7 @@ import { createCaller } from '../chaos/caller';
 import type { Cell, Scene } from '../chaos/cell';
 import { acknowledged } from '../chaos/ledger';
 import { type Part, restart } from '../chaos/part';
-import { lostOf, repairAll } from '../chaos/reconcile';
+import { repairAll, restoredBetween } from '../chaos/reconcile';
 import { Shopper } from '../chaos/shopper';
 import { type Phase, tableOf } from './measure';
 import { type Cut, CUTS, cut, reconnect, separate, slowDown, speedUp } from './network';
@@ -131,14 +131,7 @@ const PLANS: Plan[] = [
     restores: true,
     steps: (scene) => [{ name: 'killed', begin: () => promote(scene, BEHIND_MS) }],
     repair: repairAll,
-    allowed: ({ memory }) => ({
-      restored: {
-        from: (memory.get('from') as number | undefined) ?? -Infinity,
-        to: (memory.get('to') as number | undefined) ?? Infinity,
-      },
-      reportedLost: lostOf(memory),
-      failedRuns: 'all',
-    }),
+    allowed: ({ memory }) => restoredBetween(memory),
   },
   {
     name: 'a rolling upgrade and back',

@@ -9,7 +9,6 @@ import { until } from '../support/until';
 import { type Project, containersOf, crash, createProject } from './compose';
 import { startLoad } from './load';
 import { type ContainerReceiver, startReceiver } from './receiver';
-import { type Numbers, type RollOut, printNumbers } from './report';
 
 /**
  * `npm run containers -- [--keep]`: runs the commands of docs/operators/compose.md as printed, in a copy of the
@@ -68,7 +67,7 @@ async function rollOut(
   section: string,
   version: string,
   { project, api, receiver, failures }: Services,
-): Promise<RollOut> {
+): Promise<{ seconds: number; calls: number; failed: number; slowestMs: number }> {
   setVersion(project.folder, version);
   const running = startLoad(api, receiver.url);
   const seconds = await project.time(commandsOf(section));
@@ -83,8 +82,7 @@ async function rollOut(
   if (new Set(images.trim().split('\n')).size !== 1 || !images.startsWith(built.trim()))
     failures.push(`after "${section}", containers have another image than ${built}: ${images}`);
   await receiver.waitFor(load.orders);
-  console.log(`${load.calls} calls, ${load.failed.length} failed, the slowest took ${Math.round(load.slowestMs)} ms`);
-  return { seconds, load };
+  return { seconds, calls: load.calls, failed: load.failed.length, slowestMs: load.slowestMs };
 }
 
 /** Interrupts a roll-out to `version` while it stops the old worker, which leaves that container stopped. */
@@ -206,7 +204,6 @@ async function main(): Promise<number> {
       await succeed(() => api.cancel(id));
       orders.push(id, await completeOrder(api, receiver.url));
       healing[container.service] = seconds;
-      console.log(`${container.service}: healthy after ${seconds.toFixed(1)} s`);
     }
     await receiver.waitFor(orders);
     const containers = await containersOf(project);
@@ -249,21 +246,17 @@ async function main(): Promise<number> {
     // Exits with 1 if an order differs between Postgres and Temporal.
     await run('docker compose run --rm --no-deps cli reconcile');
 
-    const numbers: Numbers = {
-      ...{
-        imageMb,
-        baseMb,
-        buildSeconds,
-        startSeconds,
-        upgrade,
-        scaleSeconds,
-        rollBack,
-        healing,
-        restartSeconds,
-        restoreSeconds,
-      },
+    const times = {
+      buildSeconds,
+      startSeconds,
+      upgrade,
+      scaleSeconds,
+      rollBack,
+      healing,
+      restartSeconds,
+      restoreSeconds,
     };
-    printNumbers(numbers);
+    console.log({ imageMb, baseMb, ...times });
     for (const failure of failures) console.log(`failed: ${failure}`);
   } finally {
     if (values.keep) console.log(`The services run in ${project.folder}`);

@@ -9,7 +9,7 @@ import { continueElsewhere, otherBrowserPage } from '../../src/checkout/pages/ot
 import { leavingPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/orders';
-import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../support/provider-details';
+import { APPLICANT, PAID_LATER, PROVIDER_DETAILS, viewOf } from '../support/provider-details';
 import { BUSINESS, endReferral, proceedCheckout, statusOfOrder } from '../support/checkout';
 import { inBrowser } from '../support/chromium';
 import { useCustomers } from '../support/customer-browser';
@@ -277,43 +277,6 @@ visit('after the seller cancels, the next step and the back button show the canc
   await expectWebhooks(id, 'PENDING', 'UNSUCCESSFUL');
 });
 
-visit('two tabs show the same state and make one payment', async ({ context, page }) => {
-  const { url, id } = await newOrder();
-  const other = await context.newPage();
-  await Promise.all([page.goto(url), other.goto(url)]);
-  await choose(page, 'Pay later');
-  await other.getByLabel('Pay now').check();
-  await other.getByRole('button', { name: 'Continue' }).click();
-  await expectPage(other, 'Choose your bank');
-  await apply(page);
-  await page.getByText('You changed the payment method to “Pay now” in another window.').waitFor();
-  await inspect(page, 'payment-method-changed');
-  await page.getByLabel('Oak Bank').check();
-  await page.getByRole('button', { name: 'Continue to your bank' }).dblclick();
-  await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
-  await other.getByLabel('Harbour Bank').check();
-  await other.getByRole('button', { name: 'Continue to your bank' }).dblclick();
-  await expectPage(other, 'Approve the payment at Oak Bank');
-  await other.getByRole('button', { name: 'Choose another bank' }).waitFor();
-  await other.getByRole('link', { name: 'Continue to Oak Bank' }).click();
-  await other.getByRole('heading', { name: 'Approve a payment' }).waitFor();
-  expect(other.url()).toBe(page.url());
-  await page.getByRole('button', { name: 'Approve payment' }).click();
-  await expectPage(page, 'Thanks for your order');
-  await other.getByRole('button', { name: 'Approve payment' }).click();
-  await expectPage(other, 'Thanks for your order');
-  await page.goBack();
-  await expectPage(page, 'Your order is complete');
-  await other.goBack();
-  await other.goBack();
-  await other.getByRole('heading', { name: 'You approved this payment' }).waitFor();
-  await other.getByRole('link', { name: 'Back to your order' }).click();
-  await expectPage(other, 'Your order is complete');
-  const { rows } = await stack.db.query('select status from payment where order_id = $1', [id]);
-  expect(rows).toEqual([{ status: 'paid' }]);
-  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-});
-
 visit('a second browser cannot agree for the first one, and continues with a link by email', async ({ page }) => {
   const { url, id } = await startApplication(page);
   await apply(page);
@@ -387,10 +350,7 @@ visit('rare pages are accessible', async ({ page }) => {
   const order = { ...stored, expiresAt: '2126-11-21T22:57:00Z' };
   const checkout = viewOf({ order, branding });
   const { path } = checkout;
-  const submitted = {
-    applicant: { businessName: 'A', companyNumber: '01234567', email: 'jo@bloggs.example', monthlyTurnoverPence: 1 },
-    at: new Date(0),
-  };
+  const submitted = { applicant: APPLICANT, at: new Date(0) };
   const mailTo = 'j…@bloggs.example';
   const waiting = viewOf({
     ...{ order, branding, mailTo, elsewhere: continueElsewhere(mailTo) },

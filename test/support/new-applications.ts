@@ -9,13 +9,8 @@ import type { Db } from '../../src/db/pool';
 import type { OrderEvent, OrderFacts, PaymentTerm } from '../../src/domain/order';
 import { applyEvents } from './domain-orders';
 import { insertNewOrder, saveChanges } from './new-orders';
+import { APPLICANT } from './provider-details';
 
-export const APPLICANT = {
-  businessName: 'Bloggs Ltd',
-  companyNumber: '01234567',
-  email: 'jo@bloggs.example',
-  monthlyTurnoverPence: 1_250_050,
-};
 /** The digest of the browser that applies. */
 export const BROWSER = Buffer.alloc(32, 1);
 

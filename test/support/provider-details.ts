@@ -32,6 +32,13 @@ export const viewOf = (given: Partial<FormView>): FormView => ({
   ...given,
 });
 
+export const APPLICANT = {
+  businessName: 'Bloggs Ltd',
+  companyNumber: '01234567',
+  email: 'jo@bloggs.example',
+  monthlyTurnoverPence: 1_250_050,
+};
+
 /** The application of a customer who has agreed to repayments. */
 export const PAID_LATER: Application = {
   id: '2c1f5f0e-6a55-4d0f-9f2a-7e1f4f0f4444',

@@ -39,61 +39,52 @@ type Scenario = (stack: Stack, receiver: Receiver) => Promise<Recorded>;
 const scenarios: Record<string, Scenario> = {
   async successful(stack, { url }) {
     const id = await openOrder(stack, { webhook_url: url }, ['signup_started', 'approved', 'completed']);
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async cancelled(stack, { url }) {
     const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
     await stack.api.cancel(id);
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'cancelled-after-the-end'(stack) {
     const id = await openOrder(stack, {}, ['signup_started', 'declined']);
     await workflow(stack, id).result();
     await stack.api.cancel(id);
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'cancelled-natively'(stack, { url }) {
     const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
     await workflow(stack, id).cancel();
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async signals(stack) {
     const id = await openOrder(stack);
     await workflow(stack, id).signal(customerProgressSignal, { event: 'signup_started' });
     await workflow(stack, id).signal(customerProgressSignal, { event: 'completed' });
     await workflow(stack, id).signal(cancelSignal, { reason: 'fraud' });
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async expired(stack, { url }) {
     const id = await openOrder(stack, { webhook_url: url, expires_at: soon().toISOString() }, ['signup_started']);
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'expiry-held'(stack) {
     const expiry = soon();
     const id = await openOrder(stack, { expires_at: expiry.toISOString() }, ['signup_started']);
     await holdOrder(stack.db, id, new Date(expiry.getTime() + 3000));
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'webhook-retried'(stack, receiver) {
     receiver.answerWith(() => (receiver.deliveries.length < 3 ? 500 : 200));
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'declined']);
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'webhook-waits-when-the-next-one-comes'(stack, receiver) {
     receiver.answerWith(({ body }) => (body.data.sequence === 1 ? 500 : 200));
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
     await until(() => receiver.deliveries.length === 5, 'the receiver has got five attempts');
     await stack.api.cancel(id);
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'webhook-resent-while-it-waits'(stack, receiver) {
     receiver.answerWith(500);
@@ -105,16 +96,14 @@ const scenarios: Record<string, Scenario> = {
       await until(() => receiver.deliveries.length === count, 'the resend has arrived');
     }
     await stack.api.cancel(id);
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'webhook-resent-after-the-end'(stack, receiver) {
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
     await workflow(stack, id).result();
     await resendFirst(stack, id);
     await until(() => receiver.deliveries.length === 2, 'the resend has arrived');
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'webhooks-resent'(stack, { url }) {
     const since = new Date().toISOString();
@@ -136,8 +125,7 @@ const scenarios: Record<string, Scenario> = {
     await until(() => isRunning(stack.client, id), 'a worker has resumed the order');
     await stack.api.progress(id, 'approved');
     await stack.api.progress(id, 'completed');
-    await workflow(stack, id).result();
-    return order(id);
+    return ended(stack, id);
   },
   async 'row-changed'(stack) {
     const id = await openOrder(stack, {}, ['signup_started']);
@@ -182,6 +170,11 @@ const scenarios: Record<string, Scenario> = {
     return { workflowId: `checkout-${id}` };
   },
 };
+
+async function ended(stack: Stack, id: string): Promise<Recorded> {
+  await workflow(stack, id).result();
+  return order(id);
+}
 
 /** The checkout of an order on which the lender has decided. */
 async function decided(stack: Stack, email: string, status: string): Promise<Recorded> {

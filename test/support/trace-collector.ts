@@ -30,7 +30,6 @@ interface CollectedSpan {
   traceId: string;
   spanId: string;
   parentSpanId: string;
-  attributes: Record<string, unknown>;
 }
 
 interface TraceCollector {
@@ -59,7 +58,6 @@ async function startTraceCollector(): Promise<TraceCollector> {
             traceId: hex(span.traceId),
             spanId: hex(span.spanId),
             parentSpanId: hex(span.parentSpanId),
-            attributes: toRecord(span.attributes),
           });
         }
       }

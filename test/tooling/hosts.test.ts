@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -13,14 +13,16 @@ import { PACKAGE_ROOT } from '../../src/package';
 import { listSettings } from '../../tools/docs/settings-page';
 import { freePort } from '../../tools/local-stack/ports';
 import { installed } from '../support/installed';
+import { type TestServer, startTestServer } from '../support/listening-server';
+import { selfSigned } from '../support/self-signed';
 import { until } from '../support/until';
 
 /** The files of docs/operators/two-hosts.md. */
 const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
 const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1]!);
-const programs = installed(['haproxy', 'openssl', 'promtool', 'systemd-analyze'], (name) => [
+const programs = installed(['haproxy', 'promtool', 'systemd-analyze'], (name) => [
   name,
-  name === 'haproxy' ? '-v' : name === 'openssl' ? 'version' : '--version',
+  name === 'haproxy' ? '-v' : '--version',
 ]);
 const ifInstalled = (...names: string[]) => (names.every((name) => programs.includes(name)) ? test : test.skip);
 const seconds = (value: string | undefined): number => Number(/^(\d+)s?$/.exec(value ?? '')?.[1]);
@@ -246,12 +248,11 @@ test('Compose starts Temporal with enough history shards for a cluster, and with
   expect(read('docs/operators/compose.md')).toContain('names: [temporal], type: A, port: 8000');
 });
 
-(programs.includes('haproxy') && programs.includes('openssl') ? describe : describe.skip)('haproxy.cfg', () => {
+(programs.includes('haproxy') ? describe : describe.skip)('haproxy.cfg', () => {
   interface Api {
-    port: number;
     isServing: boolean;
     requests: string[];
-    server: http.Server;
+    server: TestServer;
   }
   let folder: string;
   let file: string;
@@ -259,56 +260,38 @@ test('Compose starts Temporal with enough history shards for a cluster, and with
   let ports: Record<'http' | 'https' | 'host', number>;
   let here: Api;
   let peer: Api;
-  let certbot: http.Server;
+  let certbot: TestServer;
 
   async function startApi(name: string): Promise<Api> {
-    const api: Api = { port: 0, isServing: true, requests: [], server: http.createServer() };
-    api.server.on('request', (request, response) => {
+    const api = { isServing: true, requests: [] as string[] };
+    const server = await startTestServer((request, response) => {
       if (request.url === '/health/serving') return void response.writeHead(api.isServing ? 200 : 503).end();
       api.requests.push(String(request.headers['x-forwarded-for']));
       response.end(name);
     });
-    api.server.listen(0, '127.0.0.1');
-    await once(api.server, 'listening');
-    api.port = (api.server.address() as AddressInfo).port;
-    return api;
+    return Object.assign(api, { server });
   }
 
   beforeEach(async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'order-service-hosts-'));
     [here, peer] = [await startApi('here'), await startApi('peer')];
-    certbot = http.createServer((_request, response) => void response.end('challenge')).listen(0, '127.0.0.1');
-    await once(certbot, 'listening');
+    certbot = await startTestServer((_request, response) => void response.end('challenge'));
     ports = { http: await freePort(), https: await freePort(), host: await freePort() };
     mkdirSync(path.join(folder, 'certificates'));
     const pem = path.join(folder, 'certificates/order-service.pem');
-    const certificate = [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:P-256',
-      '-nodes',
-      '-days',
-      '2',
-    ];
-    expect(spawnSync('openssl', [...certificate, '-subj', '/CN=x', '-keyout', `${pem}.key`, '-out', pem]).status).toBe(
-      0,
-    );
-    writeFileSync(pem, readFileSync(pem, 'utf8') + readFileSync(`${pem}.key`, 'utf8'));
-    rmSync(`${pem}.key`);
+    const { cert, key } = selfSigned('x');
+    writeFileSync(pem, cert + key);
     // The shipped file, with other ports and folders.
     const replaced: [string, string][] = [
       ['bind :::80 v4v6', `bind 127.0.0.1:${ports.http}`],
       ['bind :::443 v4v6', `bind 127.0.0.1:${ports.https}`],
       ['bind :::8404 v4v6', `bind 127.0.0.1:${ports.host}`],
       ['/etc/order-service/certificates/', `${folder}/certificates/`],
-      ['here 127.0.0.1:3000', `here 127.0.0.1:${here.port}`],
-      ['"${PEER_ADDRESS}:3000"', `"\${PEER_ADDRESS}:${peer.port}"`],
+      ['here 127.0.0.1:3000', `here 127.0.0.1:${here.server.port}`],
+      ['"${PEER_ADDRESS}:3000"', `"\${PEER_ADDRESS}:${peer.server.port}"`],
       // Nothing listens on the first.
       ['here 127.0.0.1:8402', `here 127.0.0.1:${await freePort()}`],
-      ['"${PEER_ADDRESS}:8402"', `"\${PEER_ADDRESS}:${(certbot.address() as AddressInfo).port}"`],
+      ['"${PEER_ADDRESS}:8402"', `"\${PEER_ADDRESS}:${certbot.port}"`],
       ['grace 15s', 'grace 3s'],
     ];
     let config = read(`${HOSTS}/haproxy.cfg`);
@@ -336,10 +319,7 @@ test('Compose starts Temporal with enough history shards for a cluster, and with
   }
   afterEach(async () => {
     await stopProxy();
-    for (const server of [here.server, peer.server, certbot]) {
-      server.closeAllConnections();
-      server.close();
-    }
+    await Promise.all([here.server, peer.server, certbot].map((server) => server.close()));
     rmSync(folder, { recursive: true });
   });
 

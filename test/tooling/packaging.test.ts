@@ -35,8 +35,6 @@ describe('docker-compose.yml', () => {
     env_file?: { path: string; required: boolean }[];
     environment?: Record<string, string | number>;
     ports?: string[];
-    healthcheck?: { test?: string[]; disable?: boolean };
-    depends_on?: Record<string, { condition: string }>;
     volumes?: string[];
     restart?: string;
     read_only?: boolean;
@@ -110,15 +108,6 @@ describe('docker-compose.yml', () => {
     expect(given.filter((password) => !/^\$\{\w+_PASSWORD:\?[^}]+\}$/.test(password))).toEqual([]);
     const names = new Set(given.map((password) => /\w+/.exec(password)?.[0]));
     expect(matches(read('.env.example'), /^(\w+)=$/gm).sort()).toEqual([...names].sort());
-  });
-
-  test('depends only on services that it defines, and on health only if they have a health check', () => {
-    for (const [name, { depends_on: needs = {} }] of Object.entries(services)) {
-      for (const [needed, { condition }] of Object.entries(needs)) {
-        expect([name, needed, Object.keys(services)]).toEqual([name, needed, expect.arrayContaining([needed])]);
-        if (condition === 'service_healthy') expect(services[needed]?.healthcheck?.test).toBeDefined();
-      }
-    }
   });
 
   test('mounts only files and volumes that exist', () => {

@@ -284,12 +284,6 @@ describe('loaders for a part of the settings', () => {
     expect(loadCheckoutBaseUrl(env)).toBe(whole.checkoutBaseUrl);
   });
 
-  test('ignore other settings, missing or invalid', () => {
-    expect(loadDatabaseConfig({ DATABASE_URL: REQUIRED.DATABASE_URL, PORT: 'x' }).production).toBe(true);
-    expect(loadWorkflowConfig({ DATABASE_URL: 'x' }).updateTimeoutMs).toBe(10_000);
-    expect(() => loadCheckoutBaseUrl(REQUIRED)).not.toThrow();
-  });
-
   test('report only their own settings', () => {
     expect(() => loadDatabaseConfig({ PORT: 'x' })).toThrow(/^Invalid configuration:\n {2}DATABASE_URL is missing$/);
     expect(() => loadWorkflowConfig({ UPDATE_TIMEOUT_MS: 'soon' })).toThrow(ConfigError);

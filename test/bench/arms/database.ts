@@ -8,7 +8,6 @@ import type { Servers } from '../servers';
 const SCHEMA = path.join(PACKAGE_ROOT, 'test/bench/arms/schema.sql');
 
 interface ArmDatabase {
-  name: string;
   url: string;
   db: pg.Pool;
   close: () => Promise<void>;
@@ -28,7 +27,7 @@ export async function createArmDatabase(
   db.on('error', () => undefined);
   if (schema === 'least') await db.query(readFileSync(SCHEMA, 'utf8'));
   return {
-    ...{ name, url, db },
+    ...{ url, db },
     async close() {
       await db.end();
       await admin.query(`drop database ${name} with (force)`);

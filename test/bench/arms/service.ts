@@ -20,7 +20,6 @@ export interface Service extends OrderArm {
   port: number;
   seller: TestSeller;
   env: Record<string, string>;
-  database: string;
   db: Awaited<ReturnType<typeof createArmDatabase>>['db'];
   newSeller: () => Promise<TestSeller>;
   createFor: (seller: TestSeller, webhookUrl?: string) => Promise<Answer>;
@@ -80,15 +79,7 @@ export async function startService(
     (await database.db.query<{ count: number }>(`select count(*)::int from ${query}`)).rows[0]!.count;
 
   const service: Service = {
-    ...{
-      workerPid: worker.pid,
-      port: api.port,
-      seller,
-      newSeller,
-      env: allEnv,
-      database: database.name,
-      db: database.db,
-    },
+    ...{ workerPid: worker.pid, port: api.port, seller, newSeller, env: allEnv, db: database.db },
     createFor: ({ id, key }, webhookUrl) =>
       http.call('POST', `${BASE}/seller/${id}/order/`, {
         headers: bearer(key),

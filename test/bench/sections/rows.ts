@@ -50,7 +50,6 @@ export const rows: Section = {
       });
     values['`cli status`'] = await inBlocks(bench, { large: status(large), small: status(small) });
     const scans = await scansSince(large, before);
-    const reads = await topReads(bench, large);
     const removal = await removeMany(large, ids[0]!, Math.min(many / 2, 100_000));
     return {
       blocks: bench.blocks,
@@ -76,7 +75,7 @@ export const rows: Section = {
           goal: { of: 'value', atMost: 0 },
         },
       ],
-      tables: [reads, await sizes(large, many + open), await indexes(large), await retained(small)],
+      tables: [await sizes(large, many + open), await retained(small)],
     };
   },
 };
@@ -183,23 +182,6 @@ async function scansSince(service: Service, before: Counters): Promise<number> {
   return since.reduce((sum, [, scans]) => sum + scans, 0);
 }
 
-/** The statements that read most pages for each row that they return or change. */
-async function topReads({ servers }: Bench, { database }: Service) {
-  const { rows: found } = await servers.admin.query<Record<'query' | 'calls' | 'ms' | 'pages' | 'rows', string>>(
-    `select left(regexp_replace(query, '\\s+', ' ', 'g'), 90) as query, calls, round(mean_exec_time::numeric, 2) as ms,
-       (shared_blks_hit + shared_blks_read) / calls as pages, rows / calls as rows
-     from pg_stat_statements s join pg_database d on d.oid = s.dbid
-     where d.datname = $1 and query !~* '^(insert into|create temp|vacuum|analyze|select column_name|copy)'
-     order by pages desc limit 12`,
-    [database],
-  );
-  return {
-    title: 'Statements that read the most pages',
-    header: ['statement', 'calls', 'ms', 'pages', 'rows'],
-    rows: found.map((one) => [`\`${one.query.replaceAll('|', '\\|')}\``, ...[one.calls, one.ms, one.pages, one.rows]]),
-  };
-}
-
 /** Reads orders while a worker deletes others, and the rate of the deletion. */
 async function removeMany(service: Service, ids: string[], count: number): Promise<Row[]> {
   const read = callsOf(service, ids).GET!;
@@ -271,17 +253,5 @@ async function retained(service: Service) {
     title: 'Bytes of a closed order in tables without free space',
     header: ['with the content of its webhooks', 'after WEBHOOK_RETENTION_DAYS', 'after ORDER_RETENTION_DAYS'],
     rows: [[before, after, 0]],
-  };
-}
-
-async function indexes({ db }: Service) {
-  const { rows: found } = await db.query<{ name: string; mb: number; scans: number }>(
-    `select indexrelname as name, round(pg_relation_size(indexrelid) / 1048576.0)::int as mb, idx_scan::int as scans
-     from pg_stat_user_indexes where relname = 'orders' order by 2 desc`,
-  );
-  return {
-    title: 'Indexes of `orders`',
-    header: ['index', 'MB', 'scans'],
-    rows: found.map((row) => [row.name, row.mb, row.scans]),
   };
 }

@@ -20,7 +20,7 @@ const PARTS: Record<string, (scene: Scene) => Part> = {
   'the receiver': ({ stack }) => stack.receiver,
 };
 
-const services = ({ stack }: Scene): Part[] => [...stack.apis, ...stack.workers];
+const services = ({ stack }: Scene) => [...stack.apis, ...stack.workers];
 const stores = ({ stack }: Scene): Part[] => [stack.temporal, stack.postgres, stack.receiver];
 const all = (scene: Scene): Part[] => [...services(scene), ...stores(scene)];
 
@@ -75,16 +75,14 @@ const freezeAll = (scene: Scene): Promise<void> =>
     (): Promise<void> => delay(MIDDLE_FREEZE_MS),
   )();
 
-const loggingParts = ({ stack }: Scene) => [...stack.apis, ...stack.workers];
-
 async function prepareLogs(scene: Scene): Promise<void> {
-  for (const part of loggingParts(scene)) part.relaunchWith({ preload: 'full-log' });
-  await Promise.all(loggingParts(scene).map((part) => restart(part, 'SIGTERM')));
+  for (const part of services(scene)) part.relaunchWith({ preload: 'full-log' });
+  await Promise.all(services(scene).map((part) => restart(part, 'SIGTERM')));
 }
 
 /** The disk of the logs is full for a while: lines are lost, and nothing else. */
 async function fillLogDisk(scene: Scene): Promise<void> {
-  const parts = loggingParts(scene);
+  const parts = services(scene);
   const toggle = (): void => {
     for (const part of parts) process.kill(part.pids()[0]!, 'SIGUSR2');
   };

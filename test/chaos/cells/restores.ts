@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { until } from '../../support/until';
 import { type Cell, expectHits, faultMs } from '../cell';
 import { freeze } from '../part';
-import { lostOf, repairAll, restoreAndRepair } from '../reconcile';
+import { repairAll, restoreAndRepair, restoredBetween } from '../reconcile';
 import type { ChaosStack } from '../stack';
 import type { PostgresPart, TemporalPart } from '../store-parts';
 
@@ -56,23 +56,16 @@ export const RESTORE_CELLS: Cell[] = [
     async strike(scene) {
       const { stack, random } = scene;
       const copiedAt = Date.now();
-      scene.memory.set('copiedAt', copiedAt);
+      scene.memory.set('from', copiedAt - RECORDED_WITHIN_MS);
       await backUp(stack.postgres);
       await delay(faultMs(random));
       await restoreAndRepair(scene, async () => {
         await putBackPostgres(stack, copiedAt);
-        scene.memory.set('restoredAt', Date.now());
+        scene.memory.set('to', Date.now());
       });
     },
     repair: repairAll,
-    allowed: ({ memory }) => ({
-      restored: {
-        from: ((memory.get('copiedAt') as number | undefined) ?? -Infinity) - RECORDED_WITHIN_MS,
-        to: (memory.get('restoredAt') as number | undefined) ?? Infinity,
-      },
-      reportedLost: lostOf(memory),
-      failedRuns: 'all',
-    }),
+    allowed: ({ memory }) => restoredBetween(memory),
   },
   {
     name: 'Temporal is restored from a copy',

@@ -63,11 +63,6 @@ test('editors show the documentation and the known values of every field', () =>
   expect(types).not.toMatch(/^\s*\w+\??: (unknown|any)\b/m);
 });
 
-test('the version of the package is that of the service', () => {
-  const { version } = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'package.json'), 'utf8')) as { version: string };
-  expect(JSON.parse(packageFile('package.json'))).toMatchObject({ version });
-});
-
 test.each([
   ['attw', []],
   ['publint', ['--strict']],

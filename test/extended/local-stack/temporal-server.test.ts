@@ -5,7 +5,6 @@ import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startTemporal, type TemporalServer } from '../../../tools/local-stack/temporal-server';
-import { startTestServer } from '../../support/listening-server';
 
 /** IndexedValueType of the API, which the client does not export. */
 const KEYWORD = 2;
@@ -127,16 +126,4 @@ test('a start recreates an incomplete database', async () => {
   damageDatabase();
   await start();
   await populate();
-});
-
-test('the server starts on another port if the preferred one is in use', async () => {
-  const holder = await startTestServer((_request, response) => response.end('still here'));
-  port = holder.port;
-  try {
-    await start();
-    expect(server!.address).not.toBe(`127.0.0.1:${port}`);
-    expect(await (await fetch(holder.url)).text()).toBe('still here');
-  } finally {
-    await holder.close();
-  }
 });

@@ -74,10 +74,6 @@ test('the second base path has the same authentication, errors, methods and rate
   expect(remaining(await limits(SECOND))).toBe(before - 1);
 });
 
-test('a path below a prefix that is not configured returns 404', async () => {
-  expectProblem(await service.api.call('GET', `/api/other/order/${randomUUID()}/`), 404, 'not_found');
-});
-
 test('the OpenAPI document has the first base path', async () => {
   const { body } = await service.api.call('GET', '/openapi.json', { key: null });
   const paths = Object.keys(body.paths).filter((path) => path.startsWith('/api'));

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { BASE } from '../../support/api';
 import { misfits } from '../../support/contract';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { expectProblem } from '../../support/problems';
@@ -53,30 +52,6 @@ describe('a call that repeats its Idempotency-Key', () => {
     });
   });
 
-  test('may format the same request differently', async () => {
-    const key = randomUUID();
-    const { seller, api } = stack;
-    const path = `${BASE}/seller/${seller.id}/order`;
-    const bodies = [
-      '{"data":{"amount":0.3,"reference":"same","meta_data":{"a":1}}}',
-      ' {"data": {"meta_data": {"a": 1}, "reference": "s\\u0061me", "amount": 3.0e-1}}',
-    ];
-    const responses = [];
-    for (const body of bodies) {
-      responses.push(await api.call('POST', path, { body, headers: { 'Idempotency-Key': key } }));
-    }
-    expect(responses.map(({ status }) => status)).toEqual([201, 201]);
-    expect(responses[1]!.text).toBe(responses[0]!.text);
-  });
-
-  test('may order the keys of meta_data differently', async () => {
-    const key = randomUUID();
-    const reference = randomUUID();
-    const first = await create(key, { reference, meta_data: { a: 1, b: { '10': [], c: [{ d: 1, e: 2 }], '9': '' } } });
-    const again = await create(key, { reference, meta_data: { b: { c: [{ e: 2, d: 1 }], '9': '', '10': [] }, a: 1 } });
-    expect([again.status, again.text]).toEqual([201, first.text]);
-  });
-
   test.each([
     ['the amount', { amount: 10.01 }],
     ['the reference', { reference: 'another' }],
@@ -85,6 +60,7 @@ describe('a call that repeats its Idempotency-Key', () => {
     ['the order of an array in meta_data', { meta_data: { a: [2, 1, {}] } }],
     ['an array in meta_data to an object', { meta_data: { a: { 0: 1, 1: 2, 2: {} } } }],
     ['an object in meta_data to null', { meta_data: { a: [1, 2, null] } }],
+    ['a number in meta_data to a string', { meta_data: { a: ['1', 2, {}] } }],
     ['source', { source: 'another shop' }],
     ['a field to an unknown one', { sauce: 'x' }],
   ])('is refused if it changes %s', async (_, change) => {
@@ -94,20 +70,6 @@ describe('a call that repeats its Idempotency-Key', () => {
     expectProblem(await create(key, { ...data, ...change }), 422, 'idempotency_key_reused');
     expect((await create(key, data)).headers.get('Idempotency-Replayed')).toBe('true');
     expect(await countOf('another')).toBe(0);
-  });
-
-  test.each([
-    ['1', '"1"'],
-    ['[1]', '["1"]'],
-  ])('is refused if it changes %s in meta_data to %s', async (before, after) => {
-    const key = randomUUID();
-    const bodyWith = (value: string) => ({
-      body: `{"data":{"amount":1,"reference":"${key}","meta_data":{"a":${value}}}}`,
-    });
-    const headers = { 'Idempotency-Key': key };
-    expect((await stack.api.create({}, { ...bodyWith(before), headers })).status).toBe(201);
-    const changed = await stack.api.create({}, { ...bodyWith(after), headers });
-    expectProblem(changed, 422, 'idempotency_key_reused');
   });
 
   test('is a new call if another seller makes it', async () => {

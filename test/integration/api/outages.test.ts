@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import type { ProblemBody } from '../../../src/contracts/problem';
 import { findOrder } from '../../../src/db/orders';
+import { POOL_TIMEOUTS } from '../../../src/db/pool';
 import { createCheckoutKey, createSellerKey } from '../../support/keys';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/order';
@@ -195,6 +196,36 @@ describe('a Postgres outage', () => {
       await held.rollback();
       await requests;
     }));
+
+  test('a call that gets no connection in time returns 503 overloaded', async () => {
+    // Tests wait longer for a connection than the product does.
+    const waitMs = POOL_TIMEOUTS.connectionTimeoutMillis;
+    POOL_TIMEOUTS.connectionTimeoutMillis = 3000;
+    const held = await holdTransaction(stack.db, 'lock table orders in share row exclusive mode');
+    try {
+      // One connection for inserts, which the first order holds.
+      await withApi(stack, { DATABASE_POOL_SIZE: '1' }, async (api) => {
+        const responses = await Promise.all([api.create(), api.create()]);
+        const refused = responses.find(({ body }) => body.code === 'overloaded')!;
+        expectProblem(refused, 503, 'overloaded');
+        expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+      });
+    } finally {
+      POOL_TIMEOUTS.connectionTimeoutMillis = waitMs;
+      await held.rollback();
+    }
+  });
+
+  test('an unexpected error of Postgres returns 500 without its message', async () => {
+    await stack.db.query('alter table orders rename to orders_renamed');
+    try {
+      const response = await stack.api.get(randomUUID());
+      expectProblem(response, 500, 'internal_error');
+      expect(response.text).not.toContain('relation');
+    } finally {
+      await stack.db.query('alter table orders_renamed rename to orders');
+    }
+  });
 });
 
 describe('without Temporal', () => {

@@ -8,7 +8,6 @@ import { holdDelays, moveClock } from '../../support/clock';
 import { constants } from '../../support/constants';
 import { useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import { type Proxy, startProxy } from '../../support/proxy';
 import { createSeller, log, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
@@ -30,8 +29,8 @@ const limits = (windowMs: number, checkoutKey?: number) =>
   constants({ rateLimits: { windowMs, ...(checkoutKey !== undefined && { checkoutKey }) } });
 
 /** Starts an API. The default window is longer than a test. */
-async function startApi(env: Record<string, string>, databaseUrl = database.url): Promise<Api> {
-  const settings = { ...limits(600_000), ...env, DATABASE_URL: databaseUrl };
+async function startApi(env: Record<string, string>): Promise<Api> {
+  const settings = { ...limits(600_000), ...env, DATABASE_URL: database.url };
   const server = await startApiWithoutTemporal(settings, log);
   running.push(server);
   return apiOf(server.url, seller, checkoutKey);
@@ -272,12 +271,6 @@ describe('an address', () => {
     expect(await statuses(1, from('2001:db8::ffff:2'), api)).toEqual([429]);
     expect(await statuses(1, from('2001:db8:0:1::1'), api)).toEqual([401]);
   });
-
-  test('that is not an address, however long, counts as one client', async () => {
-    const api = await startApi({ RATE_LIMIT_ADDRESS: '2', TRUSTED_PROXIES: '1' });
-    expect(await statuses(2, (one) => keyless(one, forwardedFor('x'.repeat(5000))), api)).toEqual([401, 401]);
-    expectRateLimited(await keyless(api, forwardedFor('unknown')), 'address');
-  });
 });
 
 test('a list counts as one request for each 10 items of its limit, and a webhook test as 20', async () => {
@@ -317,26 +310,4 @@ test('a call that costs more than the limit takes the whole limit', async () => 
   const { status, headers } = await testWebhook();
   expect([status, headers.get('RateLimit')]).toEqual([400, expect.stringMatching(/^"seller";r=0;/)]);
   expectRateLimited(await testWebhook(), 'seller');
-});
-
-describe('without Postgres', () => {
-  let proxy: Proxy;
-  let proxied: string;
-  beforeEach(async () => {
-    const url = new URL(database.url);
-    proxy = await startProxy(url.host);
-    url.host = proxy.address;
-    proxied = url.href;
-  });
-  afterEach(() => proxy.stop());
-
-  test('an address is still limited', async () => {
-    const api = await startApi({ RATE_LIMIT_ADDRESS: '5' }, proxied);
-    expect((await check(api, null)).status).toBe(401);
-    proxy.stop();
-    // They may have valid keys, so they do not count.
-    expect(await statuses(2, check, api)).toEqual([503, 503]);
-    expect(await statuses(4, (one) => check(one, null), api)).toEqual(times(4, 401));
-    expectRateLimited(await check(api, null), 'address');
-  });
 });

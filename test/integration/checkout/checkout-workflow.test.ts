@@ -189,18 +189,6 @@ test('a customer who cancels a payment and applies does not wait until the bank 
   await untilStatus(id, 'APPROVED');
 });
 
-test('a customer who tries to pay now during a referral starts no payment, and the decision applies', async () => {
-  const { id, customer } = await newCustomer(stack);
-  await customer.apply({ email: 'referred@bloggs.example' });
-  const [choice, payment] = [
-    await customer.submit('choice', { payment_term: 'PAY_NOW' }),
-    await customer.submit('payment', { bank: 'oak' }),
-  ];
-  for (const { heading } of [choice, payment]) expect(heading).toMatch(/reviewing your application|You are approved/);
-  await untilStatus(id, 'APPROVED');
-  expect([await paymentStatus(id), await eventsOf(id)]).toEqual([undefined, ['created', 'signup_started', 'approved']]);
-});
-
 test('a checkout whose run was terminated asks again', async () => {
   for (const email of ['outage@bloggs.example', 'referred-declined@bloggs.example']) {
     const id = await applied(stack, email, { data: ONLY_PAY_LATER });

@@ -138,17 +138,6 @@ test('a form decides on the order as it is when its body arrives, not when its h
     expect(rows).toEqual([{ payment_term: 'PAY_LATER' }]);
   }));
 
-test('an application after another tab has started a payment shows that the payment method has changed', async () => {
-  const { customer } = await newCustomer(stack);
-  await customer.look();
-  await customer.submit('choice', { payment_term: 'PAY_LATER' });
-  await customer.startPayment();
-  const page = await customer.submit('application', BUSINESS);
-  expect(page.text).toContain('You changed the payment method to “Pay now” in another window.');
-  expect(page.text).not.toContain('already submitted');
-  expect((await customer.submit('choice', { payment_term: 'PAY_LATER' })).text).not.toContain('already submitted');
-});
-
 test('a customer can agree only to the due dates that the page showed', async () => {
   const { id, customer } = await newCustomer(stack);
   await customer.apply();

@@ -249,9 +249,9 @@ test('checkout keys are created, listed and revoked, and a revoke command reject
 });
 
 const UNKNOWN = randomUUID();
-test.each([`seller show ${UNKNOWN}`, `seller update ${UNKNOWN} --name x`, `key create ${UNKNOWN}`])(
+test.each(['seller show', 'seller update --name x', 'key create', 'webhook-secret rotate'])(
   '`%s` reports that the seller does not exist',
   async (line) => {
-    expectError(await cli(...line.split(' ')), 1, new RegExp(`seller ${UNKNOWN} does not exist$`, 'm'));
+    expectError(await cli(...line.split(' '), UNKNOWN), 1, new RegExp(`seller ${UNKNOWN} does not exist$`, 'm'));
   },
 );

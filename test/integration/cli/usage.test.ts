@@ -103,11 +103,6 @@ describe('a failing command prints a one-line error and exits with 1', () => {
     expectError(run, 1, /the database is unavailable: connect ECONNREFUSED 127.0.0.1:1$/m);
   });
 
-  test('if Temporal is down: "reconcile"', async () => {
-    const run = await runCli(['reconcile'], { DATABASE_URL: UNREACHABLE, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    expectError(run, 1, /Temporal is unavailable at 127.0.0.1:1/);
-  });
-
   test('if the database lacks migrations', async () => {
     await database.db.query('delete from schema_migration');
     expectError(

@@ -197,12 +197,8 @@ describe('OrderServiceError', () => {
 });
 
 describe('a mistake in the calling code throws before any request, without showing the key', () => {
-  const circular: Record<string, unknown> = {};
-  circular.self = circular;
-
   test.each<[string, object, { idempotencyKey?: string }, RegExp]>([
     ['an amount that JSON cannot represent', { amount: 12n }, {}, /BigInt/],
-    ['meta_data with a circular reference', { meta_data: circular }, {}, /circular/],
     ['an Idempotency-Key with characters that a header cannot have', {}, { idempotencyKey: 'кошик-1' }, /ByteString/],
     ['an Idempotency-Key with a line break', {}, { idempotencyKey: 'cart\n1' }, /invalid header value/],
   ])('for %s', async (_, fields, options, message) => {
@@ -235,14 +231,13 @@ describe('a mistake in the calling code throws before any request, without showi
     }
   });
 
-  test.each(['my shop'])('for the sellerId %j', (sellerId) => {
-    const message = 'sellerId must be printable ASCII without spaces; the operator of the service issues it';
-    expect(() => clientOf({ sellerId })).toThrow(new TypeError(message));
-  });
-
-  test.each(['sk_ 1', 'sk_1\n', 'sk_ключ'])('for the apiKey %j', (apiKey) => {
-    const message = 'apiKey must be printable ASCII without spaces; the operator of the service issues it';
-    expect(() => clientOf({ apiKey })).toThrow(new TypeError(message));
+  test.each([
+    ['sellerId', 'my shop'],
+    ['apiKey', 'sk_1\n'],
+    ['apiKey', 'sk_ключ'],
+  ])('for the %s %j', (name, value) => {
+    const message = `${name} must be printable ASCII without spaces; the operator of the service issues it`;
+    expect(() => clientOf({ [name]: value })).toThrow(new TypeError(message));
   });
 });
 

@@ -1,15 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import type { Router } from '@koa/router';
-import { createApp } from '../../../src/api/app';
-import type { OrderDependencies } from '../../../src/orders/dependencies';
-import { createRateLimits } from '../../../src/api/rate-limit';
-import { type ApiResponse, BASE, order } from '../../support/api';
+import { type ApiResponse, BASE } from '../../support/api';
 import { type DocumentedOperation, document, misfits, operations } from '../../support/contract';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { sendRaw } from '../../support/raw-http';
+import { apiRoutes } from '../../support/routes';
 import { useSharedStack } from '../../support/shared-stack';
-import { log } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Every response that `api.call` gets is held to the document; here each operation is called, and each error met. */
@@ -17,25 +11,7 @@ const stack = useSharedStack();
 const receiver = useReceiver();
 
 test('the document has exactly the operations that the service routes', () => {
-  const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
-  const app = createApp({
-    api: { basePaths: [BASE] },
-    deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
-    limits: createRateLimits({ windowMs: 1000, address: 1, key: 1, checkoutKey: 1, payLink: 1 }),
-    trustedProxies: 0,
-    maxBodyBytes: 65_536,
-    responseHmacHeader: undefined,
-    log,
-    health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },
-    checkout: undefined,
-    portal: undefined,
-  });
-  const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));
-  const served = routers
-    .flatMap(({ stack: layers }) => layers)
-    .flatMap(({ methods, path }) =>
-      methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(path)}`),
-    )
+  const served = apiRoutes()
     // The documentation and the health checks are not part of the sellers' API.
     .filter((route) => !/^GET \/($|docs|health|llms\.txt|openapi\.json)/.test(route))
     .map((route) => route.replace(/:\w+/g, '{}'));
@@ -56,7 +32,6 @@ interface Ids {
   pay_link_id: string;
   webhook_id: string;
 }
-const NOBODY: Ids = { order_id: randomUUID(), pay_link_id: randomUUID(), webhook_id: randomUUID() };
 
 function pathOf({ path }: DocumentedOperation, ids: Ids): string {
   const values: Record<string, string> = { supplier_uuid: stack.seller.id, ...ids };
@@ -119,16 +94,6 @@ test.each(named)('the example %s of the document is accepted', async (_name, one
 const keyed = operations.filter(({ operation }) => operation.security.length > 0);
 const byId = keyed.map((one) => [one.operation.operationId as string, one] as const);
 
-test.each(byId)('%s returns 401 and 404 as documented', async (_name, one) => {
-  const path = pathOf(one, NOBODY);
-  const [body] = bodiesOf(one);
-  for (const key of [null, 'sk_unknown']) {
-    expect((await stack.api.call(one.method, path, { key, body })).status).toBe(401);
-  }
-  const stranger = path.replace(stack.seller.id, randomUUID());
-  expect((await stack.api.call(one.method, stranger, { key: keyOf(one), body })).status).toBe(404);
-});
-
 const withBody = byId.filter(([, { operation }]) => operation.requestBody);
 
 test.each(withBody)('%s returns 400, 413, 415 and 422 as documented', async (_name, one) => {
@@ -146,37 +111,6 @@ test.each(withQuery)('%s returns 422 if the query does not match the document', 
   const path = pathOf(one, await existingIds());
   for (const query of ['limit=0', 'limit=101', 'cursor=x', 'unknown=1', 'limit=1&limit=2']) {
     expect([query, (await stack.api.call('GET', `${path}?${query}`)).status]).toEqual([query, 422]);
-  }
-});
-
-test('a create call returns its own errors as documented, and a replay has its header', async () => {
-  const { api } = stack;
-  const data = order();
-  const headers = { 'Idempotency-Key': randomUUID() };
-  await api.create(data, { headers });
-  const replay = await api.create(data, { headers });
-  expect([replay.status, replay.headers.get('Idempotency-Replayed')]).toEqual([201, 'true']);
-  expect((await api.create(order(), { headers })).body.code).toBe('idempotency_key_reused');
-  expect((await api.create(data)).body.code).toBe('duplicate_reference');
-  expect((await api.create({}, { headers: { 'Idempotency-Key': 'two words' } })).body.code).toBe(
-    'invalid_idempotency_key',
-  );
-});
-
-test('a refused change returns its error as documented', async () => {
-  const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
-  expect((await stack.api.cancel(id)).body.code).toBe('order_not_cancellable');
-  expect((await stack.api.progress(id, 'declined')).body.code).toBe('transition_not_allowed');
-});
-
-test("a request that Node's parser refuses gets the status that is documented, without a body", async () => {
-  for (const [head, status] of [
-    ['GET /health/live HTTP/1.1\r\nHost : x\r\n\r\n', '400'],
-    [`GET /health/live HTTP/1.1\r\nX: ${'x'.repeat(80_000)}\r\n\r\n`, '431'],
-  ] as const) {
-    const [headers = '', body] = (await sendRaw(stack.api.url, head)).split('\r\n\r\n');
-    expect([headers.split(' ')[1], body]).toEqual([status, '']);
-    expect(Object.keys(document.paths?.[`${BASE}/order/{order_id}/`]?.get?.responses ?? {})).toContain(status);
   }
 });
 

@@ -1,4 +1,5 @@
 import { expiryOf, holdUntil } from '../../../src/checkout/domain/expiry';
+import { APPLICANT } from '../../support/provider-details';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -8,14 +9,8 @@ const expiring = (ms: number) => ({ expiresAt: at(ms).toISOString() });
 
 /** An application that was submitted so long ago, and decided so long ago or not yet. */
 function applied(submittedAgo: number, decidedAgo?: number) {
-  const applicant = {
-    businessName: 'Bloggs Ltd',
-    companyNumber: '01234567',
-    email: 'a@b.example',
-    monthlyTurnoverPence: 1,
-  };
   return {
-    submitted: { applicant, at: at(-submittedAgo) },
+    submitted: { applicant: APPLICANT, at: at(-submittedAgo) },
     decidedAt: decidedAgo === undefined ? null : at(-decidedAgo),
   };
 }

@@ -9,15 +9,9 @@ import { leavingPage, payingPage } from '../../../src/checkout/pages/paying';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import type { Payment } from '../../../src/checkout/domain/payment';
 import { ORDER, orderAfter } from '../../support/domain-orders';
-import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../../support/provider-details';
+import { APPLICANT, PAID_LATER, PROVIDER_DETAILS, viewOf } from '../../support/provider-details';
 
-const BRANDING = {
-  shopUrl: null,
-  colour: null,
-  hasLogo: false,
-  contactEmail: null,
-  helpUrl: 'https://shop.example/help',
-};
+const BRANDING = { ...viewOf({}).branding, helpUrl: 'https://shop.example/help' };
 const LAYOUT: LayoutContext = { order: ORDER, branding: BRANDING, providerDetails: PROVIDER_DETAILS, path: '/pay/x' };
 const PAID: Payment = {
   id: '1',
@@ -29,13 +23,7 @@ const PAID: Payment = {
   isOpen: true,
   sandbox: false,
 };
-const applicant = {
-  businessName: 'Bloggs',
-  companyNumber: '01234567',
-  email: 'jo@bloggs.example',
-  monthlyTurnoverPence: 1,
-};
-const APPLIED = { ...PAID_LATER, submitted: { applicant, at: new Date(0) } };
+const APPLIED = { ...PAID_LATER, submitted: { applicant: APPLICANT, at: new Date(0) } };
 const pending = viewOf({ branding: BRANDING });
 const approved = viewOf({ branding: BRANDING, application: { ...APPLIED, agreedAt: null } });
 const declined = viewOf({

@@ -3,16 +3,10 @@ import type { WaitingState } from '../../../src/checkout/domain/checkout-state';
 import { renderPage } from '../../../src/checkout/pages/layout';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import { ORDER } from '../../support/domain-orders';
-import { PAID_LATER, PROVIDER_DETAILS, viewOf } from '../../support/provider-details';
+import { APPLICANT, PAID_LATER, PROVIDER_DETAILS, viewOf } from '../../support/provider-details';
 
-const applicant = {
-  businessName: 'Bloggs',
-  companyNumber: '01234567',
-  email: 'jo@bloggs.example',
-  monthlyTurnoverPence: 1,
-};
 const pageOf = (state: WaitingState, since: Date, now: Date) => {
-  const application: Application = { ...PAID_LATER, submitted: { applicant, at: since }, agreedAt: since };
+  const application: Application = { ...PAID_LATER, submitted: { applicant: APPLICANT, at: since }, agreedAt: since };
   return waitingPage(state, viewOf({ application, now }));
 };
 

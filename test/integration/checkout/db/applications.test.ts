@@ -21,8 +21,9 @@ import type { LenderDecision } from '../../../../src/checkout/domain/application
 import { deleteOldData } from '../../../../src/db/old-data';
 import type { OrderEvent, PaymentTerm } from '../../../../src/domain/order';
 import { useDatabase } from '../../../support/database';
-import { APPLICANT, BROWSER, newCheckout } from '../../../support/new-applications';
+import { BROWSER, newCheckout } from '../../../support/new-applications';
 import { insertNewOrder } from '../../../support/new-orders';
+import { APPLICANT } from '../../../support/provider-details';
 import { queryPlan } from '../../../support/query-plan';
 
 const OTHER = Buffer.alloc(32, 2);
