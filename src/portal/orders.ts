@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { simulateRequestSchema } from '../contracts/request-schemas';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderBody } from '../contracts/order-schemas';
+import { isProblem } from '../contracts/problem';
 import { formatPence, poundsToPence } from '../domain/money';
 import { ORDER_STATUSES, PAYMENT_TERMS, isFinal } from '../domain/order';
 import { isUuid } from '../domain/text';
@@ -118,7 +119,8 @@ function searchOf(query: Context['query']): OrderSearch {
   };
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+/** Postgres takes no NUL in a text. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.replaceAll('\0', '') : '');
 
 function selectionOf({ q, status, term, by, from, to }: OrderSearch): OrderSelection {
   const longAgo = new Date(Date.now() - TERM_DAYS * 86_400_000).toISOString();
@@ -143,7 +145,9 @@ async function find(deps: OrderDependencies, sellerId: string, search: OrderSear
   };
   const selection = selectionOf(search);
   if (isUuid(q)) {
-    const order = await requireOrder(deps, q, sellerId).catch(() => undefined);
+    const order = await requireOrder(deps, q, sellerId).catch((error: unknown) => {
+      if (!isProblem(error, 'not_found')) throw error;
+    });
     return { orders: order ? [toOrderBody(order, deps.checkoutBaseUrl)] : [], next: null, note: undefined };
   }
   const isCut = search.term !== '' && search.from === '';
