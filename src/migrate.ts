@@ -23,7 +23,7 @@ async function main(): Promise<void> {
 }
 
 void main().catch((error: unknown) => {
-  const isClear = isExplained(error) || isDatabaseUnavailable(error);
-  console.error(isClear ? formatError(error) : error);
+  const cause = isDatabaseUnavailable(error) ? formatError(error) : error;
+  console.error(isExplained(error) ? error.message : cause);
   process.exit(1);
 });

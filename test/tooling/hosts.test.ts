@@ -33,7 +33,8 @@ const HOSTS = 'deploy/hosts';
 const SYSTEMD = `${HOSTS}/systemd`;
 const settings = listSettings().map(({ env }) => env);
 const isKnown = (name: string): boolean =>
-  [...settings, 'ORDERS_URL', 'ORDER_SERVICE_OPERATOR', 'NODE_OPTIONS', 'LD_PRELOAD'].includes(name) || name.startsWith('TEMPORAL_');
+  [...settings, 'ORDERS_URL', 'ORDER_SERVICE_OPERATOR', 'NODE_OPTIONS', 'LD_PRELOAD'].includes(name) ||
+  name.startsWith('TEMPORAL_');
 const variablesOf = (text: string): Record<string, string> =>
   Object.fromEntries([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]));
 const serviceEnv = variablesOf(
