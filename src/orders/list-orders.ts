@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import type { Logger } from 'pino';
 import { CSV_HEAD, toCsvLine } from '../contracts/order-csv';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderBody } from '../contracts/order-schemas';
@@ -31,22 +33,26 @@ export async function listOrders(
 }
 
 /**
- * Returns all orders that `listOrders` returns as CSV, piece by piece. The first piece is read before, so that an error
- * can be answered.
+ * Returns all orders that `listOrders` returns as CSV, which is read while it is sent. The first piece is read before, so
+ * that an error can be answered. If a later one cannot be read, the stream ends with an error, which is logged.
  * @throws Problem `invalid_request` if the cursor is not one of the seller's orders
  */
 export async function exportOrders(
   { db }: Pick<OrderDependencies, 'db'>,
   sellerId: string,
   selection: OrderSelection,
-): Promise<AsyncGenerator<string>> {
+  log: Logger,
+): Promise<Readable> {
   await checkCursor(db, sellerId, selection.cursor);
   const pieces = toCsv(db, await toFilter(db, sellerId, selection));
   const first = await pieces.next();
-  return (async function* () {
+  async function* all() {
     if (!first.done) yield first.value;
     yield* pieces;
-  })();
+  }
+  return Readable.from(all(), { objectMode: false }).once('error', (err) =>
+    log.warn({ err }, 'the CSV was not sent to its end'),
+  );
 }
 
 /** Reads orders as CSV, with a header line, piece by piece: memory does not grow with their number. */

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { simulateRequestSchema } from '../contracts/request-schemas';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderBody } from '../contracts/order-schemas';
@@ -67,11 +66,11 @@ export function ordersPages({ page, action, file }: Routes, deps: OrderDependenc
 
   file('/orders.csv', async ({ session }, ctx) => {
     const search = searchOf(ctx.query);
-    const pieces = await exportOrders(deps, session.seller.id, selectionOf(search));
+    const csv = await exportOrders(deps, session.seller.id, selectionOf(search), ctx.state.log);
     const name = ['orders', search.status.toLowerCase(), search.from, search.to].filter(Boolean).join('-');
     ctx.type = 'text/csv; charset=utf-8; header=present';
     ctx.set('Content-Disposition', `attachment; filename="${name}.csv"`);
-    ctx.body = Readable.from(pieces, { objectMode: false });
+    ctx.body = csv;
   });
 
   page('/orders/:orderId', async (visit, ctx) => {

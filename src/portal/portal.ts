@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
@@ -76,12 +75,7 @@ export function createPortal({ deps, limits, limitInFlight, readSecret, waitingF
 
   const routes: Routes = {
     page: (to, show) => route('get', to, async (visit, ctx) => send(ctx, await show(visit, ctx))),
-    file: (to, sendFile) =>
-      route('get', to, async (visit, ctx) => {
-        await sendFile(visit, ctx);
-        if (!(ctx.body instanceof Readable)) return;
-        ctx.body.once('error', (err) => ctx.state.log.warn({ err }, 'the file was not sent to its end'));
-      }),
+    file: (to, sendFile) => route('get', to, sendFile),
     action: (to, command, audited, act) =>
       route('post', to, async (visit, ctx) => {
         const { fields } = await forms.readVerifiedForm(ctx, visit.session.id);
