@@ -114,8 +114,8 @@ export const encryptionSettings = {
     'ENCRYPTION_KEYS',
     keys,
     'AES-256 keys as `id:key` pairs, separated by commas; `npm run cli -- encryption new-key` prints one. The first ' +
-      'encrypts webhook secrets, static headers and the secrets of the pages in Postgres. The others only decrypt. `plain` in the list ' +
-      'stands for no encryption, for the time in which it is [turned on](security.md#turn-encryption-on): without it, a ' +
+      'encrypts webhook secrets, static headers and the secrets of the pages in Postgres. The others only decrypt. ' +
+      '`plain` in the list stands for no encryption, for the time in which it is [turned on](security.md#turn-encryption-on): without it, a ' +
       'secret that is not encrypted is refused. If empty, secrets are stored as they are.',
   ),
   encryptPayloads: setting(

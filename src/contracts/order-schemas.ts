@@ -54,8 +54,8 @@ export const actor = openEnum(ACTORS, `Who caused the change: ${anyOf(ACTORS)}. 
 export const channel = openEnum(
   CHANNELS,
   "How the request was made. `api`: this API. `portal`: the seller's page. `hosted_checkout`: the hosted checkout, also " +
-    "for decisions of its lender and bank. `cli`: the command line of the operators. `workflow`: the order's workflow itself, for its " +
-    'expiry. `temporal`: a message to the workflow that somebody sent through Temporal. New channels may be added.',
+    "for decisions of its lender and bank. `cli`: the command line of the operators. `workflow`: the order's workflow " +
+    'itself, for its expiry. `temporal`: a message to the workflow that somebody sent through Temporal. New channels may be added.',
   'api',
 );
 

@@ -12,9 +12,9 @@ export const ACTORS = ['seller', 'customer', 'checkout', 'operator', 'system'] a
 export type Actor = (typeof ACTORS)[number];
 
 /**
- * How the request was made. `portal`: the seller's page. `hosted_checkout`: its page, or its workflow after a decision of the lender or the bank.
- * `workflow`: the order's workflow made it itself, for its expiry. `temporal`: a person or a program sent it to the
- * workflow through Temporal.
+ * How the request was made. `portal`: the seller's page. `hosted_checkout`: its page, or its workflow after a decision of
+ * the lender or the bank. `workflow`: the order's workflow made it itself, for its expiry. `temporal`: a person or a
+ * program sent it to the workflow through Temporal.
  */
 export const CHANNELS = ['api', 'portal', 'hosted_checkout', 'cli', 'workflow', 'temporal'] as const;
 export type Channel = (typeof CHANNELS)[number];

@@ -48,16 +48,15 @@ const startHost = async (host: Host): Promise<void> => {
   await Promise.all([temporal!.start(), together(services, (part) => part.start())]);
 };
 
-function rollWorker({ worker }: Host, root: string | undefined): Promise<void> {
-  worker.relaunchWith(root === undefined ? {} : { root });
-  return restart(worker, 'SIGTERM');
+function roll(part: Host['worker'], root: string | undefined): Promise<void> {
+  part.relaunchWith(root === undefined ? {} : { root });
+  return restart(part, 'SIGTERM');
 }
 
 /** Takes a host away and back as docs/operators/two-hosts.md has it. */
 async function rollHost({ api, worker, proxy }: Host, root: string | undefined): Promise<void> {
   await proxy.end('SIGTERM');
-  for (const part of [api, worker]) part.relaunchWith(root === undefined ? {} : { root });
-  await together([api, worker], (part) => restart(part, 'SIGTERM'));
+  await Promise.all([roll(api, root), roll(worker, root)]);
   await proxy.start();
 }
 
@@ -145,8 +144,8 @@ const PLANS: Plan[] = [
   {
     name: 'a worker of the old build beside the new one',
     steps: ({ host, oldRoot }) => [
-      { name: 'old', begin: () => rollWorker(host, oldRoot), lastsMs: BESIDE_MS },
-      { name: 'new', begin: () => rollWorker(host, undefined) },
+      { name: 'old', begin: () => roll(host.worker, oldRoot), lastsMs: BESIDE_MS },
+      { name: 'new', begin: () => roll(host.worker, undefined) },
     ],
   },
 ];
